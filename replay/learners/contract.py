@@ -125,14 +125,6 @@ __all__ += ["replay", "resolve"]
 class Between(NamedTuple):
     """The range of a parameter; NaN is never in it.
 
-    Attributes
-    ----------
-    low, high : float
-        The limits, both included. If one is infinite, the parameter may be infinite, but finite
-        numbers beyond ``LARGEST_NUMBER`` are still refused.
-    why_below : str
-        The reason why the upper limit is not included; empty: it is included.
-
     Examples
     --------
     >>> limits = Between(0.0, math.inf)
@@ -140,9 +132,11 @@ class Between(NamedTuple):
     ('', 'at least 0')
     """
 
+    # The limits, both included. If one is infinite, the parameter may be infinite, but finite
+    # numbers beyond ``LARGEST_NUMBER`` are still refused.
     low: float
     high: float
-    why_below: str = ""
+    why_below: str = ""  # the reason why the upper limit is not included; empty: it is included
 
     def refusal(self, number: float) -> str:
         """Return what the number should have been; empty if it is in the range."""
@@ -157,67 +151,20 @@ class Between(NamedTuple):
 
 
 class Choice(NamedTuple):
-    """The names of a parameter that is a choice; the parameter is the index of one of them.
+    """The names of a parameter that is a choice; the parameter is the index of one of them."""
 
-    Attributes
-    ----------
-    names : tuple of str
-        The choices.
-    """
-
-    names: tuple[str, ...]
+    names: tuple[str, ...]  # the choices
 
 
 class Known(NamedTuple):
-    """How much of the world is known.
+    """How much of the world is known."""
 
-    Attributes
-    ----------
-    pairs : int
-        Pairs of state and action that were tried.
-    states : int
-        States in which the agent acted.
-    """
-
-    pairs: int
-    states: int
+    pairs: int  # pairs of state and action that were tried
+    states: int  # states in which the agent acted
 
 
 class Description(NamedTuple):
     """What a learner is with its parameters; it states only what differs from the defaults.
-
-    Attributes
-    ----------
-    stores : str
-        What it remembers.
-    phases : tuple of int
-        Phases of the pauses in which it may replay, of :mod:`replay.log.backups`; empty: never.
-    priority : str
-        What determines the next backup; empty if it never replays.
-    source : str
-        Authors and year of the papers that it follows, separated by commas.
-    computes_values : bool, default True
-        Whether it learns action values.
-    label : str, default ""
-        Its name in figures, if it is in ``LEARNERS``; without one, the plain name.
-    evaluates : bool, default False
-        Whether `record` is given ``gain`` and ``need``.
-    goes_forward : bool, default False
-        Whether a backup's ``cause`` may be one that leads to its state, and not only one of its
-        next state.
-    learns_on_policy : bool, default False
-        Whether ``learn`` reads ``transition.next_action``. Recorded experience must then contain
-        the next action, and `acts_before_learning` is True.
-    acts_before_learning : bool, default False
-        Whether the next action is drawn before the step is learned from.
-    needs_episodes : bool, default False
-        Whether nothing is learned before an episode ends in a terminal state. Such a learner is not
-        run in worlds, nor fed with recorded experience, that have no ends.
-    needs_way_back : bool, default False
-        Whether ``sizes.way_back`` is read: the model knows each move in both directions.
-    forgets_at_end : bool, default False
-        Whether the learned model is emptied at the end of each episode, so that the graph of a log
-        has the transitions of one episode.
 
     Examples
     --------
@@ -227,18 +174,29 @@ class Description(NamedTuple):
     ('a model of the episode', 'ends', 'largest change of V')
     """
 
-    stores: str
+    stores: str  # what it remembers
+    # Phases of the pauses in which it may replay, of :mod:`replay.log.backups`; empty: never.
     phases: tuple[int, ...]
-    priority: str
-    source: str
-    computes_values: bool = True
-    label: str = ""
-    evaluates: bool = False
+    priority: str  # what determines the next backup; empty if it never replays
+    source: str  # authors and year of the papers that it follows, separated by commas
+    computes_values: bool = True  # whether it learns action values
+    label: str = ""  # its name in figures, if it is in ``LEARNERS``; without one, the plain name
+    evaluates: bool = False  # whether `record` is given ``gain`` and ``need``
+    # Whether a backup's ``cause`` may be one that leads to its state, and not only one of its
+    # next state.
     goes_forward: bool = False
+    # Whether ``learn`` reads ``transition.next_action``. Recorded experience must then contain
+    # the next action, and `acts_before_learning` is True.
     learns_on_policy: bool = False
+    # Whether the next action is drawn before the step is learned from.
     acts_before_learning: bool = False
+    # Whether nothing is learned before an episode ends in a terminal state. Such a learner is
+    # not run in worlds, nor fed with recorded experience, that have no ends.
     needs_episodes: bool = False
+    # Whether ``sizes.way_back`` is read: the model knows each move in both directions.
     needs_way_back: bool = False
+    # Whether the learned model is emptied at the end of each episode, so that the graph of a
+    # log has the transitions of one episode.
     forgets_at_end: bool = False
 
     @property

@@ -45,24 +45,17 @@ _FIRST_PHASE = {"replay": STEP, "all": ONLINE}
 
 
 class BackupBuffer(NamedTuple):
-    """Preallocated rows, and counters for filling them.
+    """Preallocated rows, and counters for filling them."""
 
-    Attributes
-    ----------
-    rows : ndarray of BACKUP, shape (capacity,)
-        The backups; the first ``n_rows(buffer)`` are filled.
-    counter : ndarray of int64, shape (6,)
-        Rows of the run before this buffer, rows filled, the current step, rows lost because the
-        buffer was full, replay events so far, and the pause (step and phase) of the last backup.
-    first_phase : int
-        The first phase that is kept. As a number, not an entry of an array, it stays in a register.
-    evaluations : ndarray of EVALUATION, shape (capacity,), or None
-        Gain and need, for learners that evaluate their backups.
-    """
-
-    rows: NDArray[np.void]
+    rows: NDArray[np.void]  # (capacity,): the backups; the first ``n_rows(buffer)`` are filled
+    # (6,): rows of the run before this buffer, rows filled, the current step, rows lost because
+    # the buffer was full, replay events so far, and the pause (step and phase) of the last
+    # backup.
     counter: NDArray[np.int64]
+    # The first phase that is kept. As a number, not an entry of an array, it stays in a
+    # register.
     first_phase: int
+    # (capacity,): gain and need, for learners that evaluate their backups.
     evaluations: NDArray[np.void] | None = None
 
 

@@ -17,26 +17,18 @@ STEPS_PER_BLOCK = 1 << 18
 
 @dataclass(frozen=True, eq=False)
 class LogBlock:
-    """Part of the log of a run: consecutive steps, with all their backups.
+    """Part of the log of a run: consecutive steps, with all their backups."""
 
-    Attributes
-    ----------
-    steps, backups : structured ndarray, shapes (n_steps,) and (n_backups,)
-        The rows as the loop and the learner wrote them: faster to read than `log`.
-    first_step, first_row : int
-        Its first step, and the row of its first backup, counted over the run as in `cause`.
-    causes : ndarray of int64, shape (n_causes,)
-        Rows of the backups so far that later ones may name as their cause, ascending.
-    make_log : callable
-        Makes `log` from the rows.
-    """
-
+    # The rows as the loop and the learner wrote them: faster to read than `log`.
     steps: NDArray[np.void]
     backups: NDArray[np.void]
+    # Its first step, and the row of its first backup, counted over the run as in `cause`.
     first_step: int
     first_row: int
+    # (n_causes,): rows of the backups so far that later ones may name as their cause,
+    # ascending.
     causes: NDArray[np.int64]
-    make_log: Callable[[], EventLog]
+    make_log: Callable[[], EventLog]  # makes `log` from the rows
 
     @property
     def n_backups(self) -> int:

@@ -114,20 +114,12 @@ SCHEMA = {
 
 
 class Excerpt(NamedTuple):
-    """The position of an excerpt in its run.
+    """The position of an excerpt in its run."""
 
-    Attributes
-    ----------
-    n_steps, n_episodes, n_events : int
-        Numbers of steps, completed episodes and replay events before it.
-    next_state : int
-        The state of the agent after it; -1 if nothing follows.
-    """
-
-    n_steps: int = 0
+    n_steps: int = 0  # numbers of steps, completed episodes and replay events before it
     n_episodes: int = 0
     n_events: int = 0
-    next_state: int = -1
+    next_state: int = -1  # the state of the agent after it; -1 if nothing follows
 
 
 WHOLE_RUN = Excerpt()

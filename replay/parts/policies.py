@@ -26,21 +26,12 @@ SOFTMAX, EPSILON_GREEDY = range(2)
 
 
 class Policy(NamedTuple):
-    """A policy and its parameters.
+    """A policy and its parameters."""
 
-    Attributes
-    ----------
-    kind : int
-        Index in ``POLICIES``.
-    inverse_temperature : float
-        Of softmax: an action better by 1 is ``exp(inverse_temperature)`` times as probable.
-    epsilon : float
-        Of epsilon-greedy: the probability of a uniformly random action.
-    """
-
-    kind: int
+    kind: int  # index in ``POLICIES``
+    # Of softmax: an action better by 1 is ``exp(inverse_temperature)`` times as probable.
     inverse_temperature: float
-    epsilon: float
+    epsilon: float  # of epsilon-greedy: the probability of a uniformly random action
 
 
 @inlined

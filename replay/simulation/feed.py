@@ -193,30 +193,15 @@ def paid_rewards(
 
 @dataclass(frozen=True, eq=False)
 class RecordedExperience:
-    """Recorded experience after all checks, for one learner after the other.
+    """Recorded experience after all checks, for one learner after the other."""
 
-    Attributes
-    ----------
-    given : Given
-        The steps, in the form that the loop reads.
-    sizes : Sizes
-        Size of the world, and the largest size of a learned model.
-    rests : dict of int to int
-        Number of preceding rows -> pauses of rest there.
-    time : ndarray of float64, shape (n_steps,), or None
-        The time of each step, in seconds.
-    mdp : MDP or None
-        The world, if it is known.
-    paused : frozenset of int
-        Numbers of preceding rows after which the animal paused within a lap. A learner that replays
-        in all pauses, between laps and at rest, does so there, too.
-    """
-
-    given: Given
-    sizes: Sizes
-    rests: dict[int, int]
-    time: NDArray[np.float64] | None = None
-    mdp: MDP | None = None
+    given: Given  # the steps, in the form that the loop reads
+    sizes: Sizes  # size of the world, and the largest size of a learned model
+    rests: dict[int, int]  # number of preceding rows -> pauses of rest there
+    time: NDArray[np.float64] | None = None  # (n_steps,): The time of each step, in seconds
+    mdp: MDP | None = None  # the world, if it is known
+    # Numbers of preceding rows after which the animal paused within a lap: a learner that replays in
+    # all pauses, between laps and at rest, does so there, too.
     paused: frozenset[int] = frozenset()
 
     @classmethod

@@ -41,55 +41,34 @@ _NOT_NEGATIVE = 0x7FFFFFFF
 
 
 class World(NamedTuple):
-    """The tables of an MDP as the loop reads them; see :class:`replay.worlds.mdp.MDP`.
+    """The tables of an MDP as the loop reads them; see :class:`replay.worlds.mdp.MDP`."""
 
-    Attributes
-    ----------
-    n_actions : int
-        Number of actions.
-    successor_offset : ndarray of int32, shape (n_states * n_actions + 1,)
-        Where the successors of each pair begin.
-    successor : ndarray of int32, shape (n_transitions,)
-        The states that may be entered.
-    cumulative, reward : ndarray of float64, shape (n_transitions,)
-        Their cumulative probabilities within each pair, and the rewards for entering them.
-    terminal : ndarray of bool, shape (n_states,)
-        Where episodes end.
-    start_state : ndarray of int32, shape (n_starts,)
-        Where episodes start; -1 if there is no further episode.
-    start_cumulative : ndarray of float64, shape (n_starts,)
-        Cumulative probabilities of the start states.
-    """
-
-    n_actions: int
+    n_actions: int  # number of actions
+    # (n_states * n_actions + 1,): where the successors of each pair begin.
     successor_offset: NDArray[np.int32]
-    successor: NDArray[np.int32]
+    successor: NDArray[np.int32]  # (n_transitions,): the states that may be entered
+    # (n_transitions,): their cumulative probabilities within each pair, and the rewards for
+    # entering them.
     cumulative: NDArray[np.float64]
     reward: NDArray[np.float64]
-    terminal: NDArray[np.bool_]
+    terminal: NDArray[np.bool_]  # (n_states,): where episodes end
+    # (n_starts,): where episodes start; -1 if there is no further episode.
     start_state: NDArray[np.int32]
+    # (n_starts,): cumulative probabilities of the start states.
     start_cumulative: NDArray[np.float64]
 
 
 class Given(NamedTuple):
-    """Recorded experience, one row per step; without rows the learner acts in the world.
+    """Recorded experience, one row per step; without rows the learner acts in the world."""
 
-    Attributes
-    ----------
-    steps : ndarray of STEP_ROW, shape (n_steps,)
-        The recorded steps.
-    next_action, start : ndarray of int32, shape (n_steps,)
-        The action after each step, and, if an episode ends with this step, the first state of the
-        next one; -1 where it is not known.
-    ask : int
-        0, or the address of a function that takes the next action and writes the next row, when the
-        loop has come to it; the learner then chooses the next action. If it returns no 0, the loop
-        stops.
-    """
-
-    steps: NDArray[np.void]
+    steps: NDArray[np.void]  # (n_steps,): the recorded steps
+    # (n_steps,): the action after each step, and, if an episode ends with this step, the first
+    # state of the next one; -1 where it is not known.
     next_action: NDArray[np.int32]
     start: NDArray[np.int32]
+    # 0, or the address of a function that takes the next action and writes the next row, when
+    # the loop has come to it; the learner then chooses the next action. If it returns no 0, the
+    # loop stops.
     ask: int = 0
 
     def rows(self, begin: int, end: int) -> "Given":

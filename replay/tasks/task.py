@@ -205,17 +205,6 @@ class Task:
         gives them.
     reward_sd : float
         Standard deviation of a reward, as a share of its mean.
-
-    Attributes
-    ----------
-    places : tuple of str
-        Names of the analysed states, by their number.
-    analysed : ndarray of int32, shape (n_states,)
-        State of the model -> analysed state.
-    position : ndarray of float64, shape (n_places, 2)
-        Positions of the analysed states, in cm; the two headings of a place lie side by side.
-    node : tuple of str
-        Analysed state -> node of the graph.
     """
 
     name: str
@@ -278,7 +267,7 @@ class Task:
 
     @cached_property
     def places(self) -> tuple[str, ...]:
-        """Names of the analysed states."""
+        """Names of the analysed states, by their number."""
         form = {"": "{}", ">": self.headings[0], "<": self.headings[1]}
         return tuple(form[heading].replace("{}", node) for node, heading in self._seen)
 
@@ -289,14 +278,14 @@ class Task:
 
     @cached_property
     def analysed(self) -> NDArray[np.int32]:
-        """State of the model -> analysed state."""
+        """State of the model -> analysed state, shape (n_states,)."""
         number = {pair: place for place, pair in enumerate(self._seen)}
         states = self.model.states
         return np.array([number[state.node, state.heading] for state in states], dtype=np.int32)
 
     @cached_property
     def position(self) -> NDArray[np.float64]:
-        """Positions of the analysed states, in cm."""
+        """Positions of the analysed states, in cm; the two headings of a place lie side by side."""
         places = np.array([self.graph.nodes[node]["pos"] for node in self.node], dtype=float)
         for place, (node, heading) in enumerate(self._seen):
             if heading:

@@ -20,35 +20,18 @@ _MOST_ROWS = 2**31 - 2  # pairs of state and action are numbered by int32
 
 
 class Transitions(NamedTuple):
-    """The transitions (s, a, s') of an MDP, each once, in any order.
+    """The transitions (s, a, s') of an MDP, each once, in any order."""
 
-    Attributes
-    ----------
-    state, action, next_state : ndarray of int64, shape (n_transitions,)
-    probability, reward : ndarray of float64, shape (n_transitions,)
-        P(s' | s, a) and r(s, a, s').
-    start_probability : ndarray of float64, shape (n_states,)
-        Distribution of an episode's first state.
-    terminal : ndarray of bool, shape (n_states,)
-        Whether entering a state ends the episode.
-    action_names : tuple of str, length n_actions
-    position : ndarray of float64, shape (n_states, 2), optional
-        Positions of the states, in cm.
-    labels : tuple, length n_states, optional
-        The user's names of the states.
-    name : str
-    """
-
-    state: NDArray[np.int64]
+    state: NDArray[np.int64]  # of each transition, shape (n_transitions,)
     action: NDArray[np.int64]
     next_state: NDArray[np.int64]
-    probability: NDArray[np.float64]
+    probability: NDArray[np.float64]  # (n_transitions,): P(s' | s, a) and r(s, a, s')
     reward: NDArray[np.float64]
-    start_probability: NDArray[np.float64]
-    terminal: NDArray[np.bool_]
-    action_names: tuple[str, ...]
-    position: NDArray[np.float64] | None
-    labels: tuple[Hashable, ...] | None
+    start_probability: NDArray[np.float64]  # (n_states,): Distribution of an episode's first state
+    terminal: NDArray[np.bool_]  # (n_states,): Whether entering a state ends the episode
+    action_names: tuple[str, ...]  # of length n_actions
+    position: NDArray[np.float64] | None  # (n_states, 2): Positions of the states, in cm
+    labels: tuple[Hashable, ...] | None  # the user's names of the states
     name: str
 
 

@@ -121,27 +121,14 @@ def landmarks(name: str) -> dict[str, tuple[str, ...]]:
 
 @dataclass(frozen=True)
 class Maze:
-    """A maze with a chosen number of places per metre; see `maze_with`.
+    """A maze with a chosen number of places per metre; see `maze_with`."""
 
-    Attributes
-    ----------
-    name : str
-        In ``data/mazes.json``.
-    graph : networkx.Graph or DiGraph
-        Nodes have `pos` (x, y) in cm.
-    landmarks : dict of str to tuple of str
-        Name -> nodes.
-    local_radius : int
-        That of the maze in ``data/mazes.json``, in steps on this graph.
-    stretches : dict of (str, str) to tuple of str
-        A kept node and its neighbour in ``data/mazes.json`` -> the new nodes from there on, up to
-        the next kept node.
-    """
-
-    name: str
-    graph: nx.Graph
-    landmarks: dict[str, tuple[str, ...]]
-    local_radius: int
+    name: str  # in ``data/mazes.json``
+    graph: nx.Graph  # nodes have `pos` (x, y) in cm
+    landmarks: dict[str, tuple[str, ...]]  # name -> nodes
+    local_radius: int  # that of the maze in ``data/mazes.json``, in steps on this graph
+    # A kept node and its neighbour in ``data/mazes.json`` -> the new nodes from there on, up to
+    # the next kept node.
     stretches: Mapping[tuple[str, str], tuple[str, ...]]
 
     def along(self, nodes: Sequence[str]) -> tuple[str, ...]:
