@@ -86,19 +86,19 @@ def _walk(moves: list[NDArray[np.int64]], n_places: int, rng: np.random.Generato
     return walk
 
 
-def _blind(moments: Moments, n_places: int, rng: np.random.Generator) -> list[int]:
-    return _walk(moments.all_moves, n_places, rng)
-
-
-def _along_graph(moments: Moments, n_places: int, rng: np.random.Generator) -> list[int]:
-    return _walk(moments.open_moves, n_places, rng)
-
-
 CONTROLS: dict[str, Control] = {
     "uniform_reactivation": Control(_uniform, _PRIORS, "Visited places, drawn independently."),
     "shuffled_laps": Control(_shuffled, _PRIORS, "The places of one of the laps, in random order."),
-    "blind_walks": Control(_blind, _PRIORS, "A random walk from a random place, through walls."),
-    "graph_walks": Control(_along_graph, _PRIORS, "A random walk from a random place, along ways."),
+    "blind_walks": Control(
+        lambda moments, n, rng: _walk(moments.all_moves, n, rng),
+        _PRIORS,
+        "A random walk from a random place, through walls.",
+    ),
+    "graph_walks": Control(
+        lambda moments, n, rng: _walk(moments.open_moves, n, rng),
+        _PRIORS,
+        "A random walk from a random place, along ways.",
+    ),
 }
 """Name -> control."""
 

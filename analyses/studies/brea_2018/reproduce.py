@@ -6,7 +6,7 @@ it.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from itertools import combinations
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -189,7 +189,14 @@ def make_tables(plan: Reproduction, results: Results) -> dict[str, pd.DataFrame]
     single = normalise_windows(pd.concat(singles, ignore_index=True))
     tables["single_runs.parquet"] = single
     if plan.log != "none":
-        tables |= _replay_tables(in_paper_order(pd.concat(counts, ignore_index=True)))
+        replayed = in_paper_order(pd.concat(counts, ignore_index=True))
+        # Kinds over time are those of bins of several windows.
+        bins = replayed.groupby("experiment")["time_step"].transform("max") // _N_BINS
+        binned = replayed.assign(time_step=-(-replayed["time_step"] // bins) * bins)
+        within = binned[binned["chains"] == "within_event"]
+        by = ["experiment", "learner"]
+        tables["replay_kinds.csv"] = intervals.share_intervals(replayed, [*by, "chains"])
+        tables["replay_over_time.csv"] = intervals.shares(within, [*by, "time_step"])
         logs = [results.folder / "logs" / name for name in plan.experiments]
         kept = [path for folder in logs for path in sorted(folder.glob("[!.]*/sequences.parquet"))]
         if kept:
@@ -224,18 +231,6 @@ def learning_curves(plan: Reproduction, normalised: pd.DataFrame) -> pd.DataFram
     return curves.assign(n_seeds=np.repeat(n_seeds, N_WINDOWS))
 
 
-def _replay_tables(counts: pd.DataFrame) -> dict[str, pd.DataFrame]:
-    last = counts.groupby("experiment")["time_step"].transform("max")
-    bins = last // _N_BINS
-    binned = counts.assign(time_step=-(-counts["time_step"] // bins) * bins)
-    within = binned[binned["chains"] == "within_event"]
-    by = ["experiment", "learner"]
-    return {
-        "replay_kinds.csv": intervals.share_intervals(counts, [*by, "chains"]),
-        "replay_over_time.csv": intervals.shares(within, [*by, "time_step"]),
-    }
-
-
 def _join(files: list[Path], path: Path) -> None:
     """Write the rows of several tables as one table, part by part."""
     schemas = []
@@ -247,27 +242,18 @@ def _join(files: list[Path], path: Path) -> None:
         replacing(path) as beside,
         parquet.ParquetWriter(beside, schema, compression="zstd") as writer,
     ):
-        for group in _regrouped(_row_groups(files, schema)):
-            writer.write_table(group, len(group))
-
-
-def _row_groups(files: Iterable[Path], schema: pa.Schema) -> Iterator[pa.Table]:
-    for path in files:
-        with opened_parquet(path) as file:
-            for number in range(file.num_row_groups):
-                yield file.read_row_group(number).cast(schema)
-
-
-def _regrouped(tables: Iterable[pa.Table]) -> Iterator[pa.Table]:
-    """Regroup a table that arrives in parts into groups of equal numbers of rows."""
-    waiting: pa.Table | None = None
-    for table in tables:
-        waiting = table if waiting is None else pa.concat_tables([waiting, table])
-        while len(waiting) >= _ROWS_OF_A_GROUP:
-            yield waiting.slice(0, _ROWS_OF_A_GROUP)
-            waiting = waiting.slice(_ROWS_OF_A_GROUP)
-    if waiting is not None and len(waiting):
-        yield waiting
+        # The parts are regrouped into groups of equal numbers of rows.
+        waiting = schema.empty_table()
+        for each in files:
+            with opened_parquet(each) as file:
+                for number in range(file.num_row_groups):
+                    group = file.read_row_group(number).cast(schema)
+                    waiting = pa.concat_tables([waiting, group]) if len(waiting) else group
+                    while len(waiting) >= _ROWS_OF_A_GROUP:
+                        writer.write_table(waiting.slice(0, _ROWS_OF_A_GROUP), _ROWS_OF_A_GROUP)
+                        waiting = waiting.slice(_ROWS_OF_A_GROUP)
+        if len(waiting):
+            writer.write_table(waiting, len(waiting))
 
 
 STUDY = Study(

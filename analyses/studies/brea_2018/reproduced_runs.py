@@ -99,15 +99,12 @@ def make_runs(plan: Reproduction, piece: Piece) -> dict[str, pd.DataFrame | Path
     }
     made: dict[str, pd.DataFrame | Path] = {"windows": pd.DataFrame(columns), **files}
     if replayed:
-        made["counts"] = _counts_table(replayed, ends).assign(mdp=index)
+        # The chains of each kind that began in each window, summed over the runs of a learner.
+        names = ["learner", "time_step", "chains", "kind"]
+        each = pd.MultiIndex.from_product([[*replayed], ends.tolist(), CHAINS, KINDS], names=names)
+        counted = pd.Series(np.ravel(list(replayed.values())), each, name="count")
+        made["counts"] = counted.reset_index().assign(mdp=index)
     return made
-
-
-def _counts_table(counts: dict[str, NDArray[np.int64]], ends: NDArray[np.int64]) -> pd.DataFrame:
-    """List the chains of each kind that began in each window, summed over the runs of a learner."""
-    names = ["learner", "time_step", "chains", "kind"]
-    rows = pd.MultiIndex.from_product([list(counts), ends.tolist(), CHAINS, KINDS], names=names)
-    return pd.Series(np.ravel(list(counts.values())), rows, name="count").reset_index()
 
 
 def keep_log(

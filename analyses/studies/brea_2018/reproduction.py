@@ -87,23 +87,19 @@ class Reproduction:
 
     def describe(self) -> dict[str, Any]:
         """Return the entries of the manifest: all that is needed to make the results again."""
-        files = {"files": digests(self.files)} if self.files else {}
-        fields = {key: value for key, value in asdict(self).items() if key != "files"}
-        return {
-            **fields,
-            **files,
-            "parameters": {name: self._parameters(name) for name in self.experiments},
-        }
-
-    def _parameters(self, experiment: str) -> dict[str, dict[str, Any]]:
-        parameters = self.experiment(experiment).parameters
-        return {
-            learner: {
-                key: value if np.isfinite(value) else "inf"
-                for key, value in parameters[learner]._asdict().items()
+        parameters = {
+            name: {
+                learner: {
+                    key: value if np.isfinite(value) else "inf"
+                    for key, value in each.parameters[learner]._asdict().items()
+                }
+                for learner in self.learners
             }
-            for learner in self.learners
+            for name, each in ((name, self.experiment(name)) for name in self.experiments)
         }
+        fields = {key: value for key, value in asdict(self).items() if key != "files"}
+        files = {"files": digests(self.files)} if self.files else {}
+        return {**fields, **files, "parameters": parameters}
 
 
 def plan_reproduction(

@@ -179,13 +179,16 @@ def _show(plan: Comparison, tables: Mapping[str, pd.DataFrame]) -> Iterator[Show
     names = [name for name in sums.loc[~sums["is_control"], "account"] if "(" not in name]
     if len(names) > 1:
         yield _shown_orders(tables["robustness.csv"], names)
-    confusion = tables["confusion.csv"]
+    truths = []
+    for truth, rows in tables["confusion.csv"].groupby("truth", sort=False):
+        shares = dict(zip(rows["found"], rows["share"].to_numpy(float), strict=True))
+        right = shares.pop(truth)
+        other = max(shares, key=lambda name: shares[name], default="")
+        mistaken = f"{other} ({shares[other]:.0%})" if other and shares[other] > 0 else ""
+        truths.append((truth, f"{right:.0%}", mistaken))
     yield Shown(
         "If an account were true, would this comparison find it?",
-        pd.DataFrame(
-            [_found(str(truth), rows) for truth, rows in confusion.groupby("truth", sort=False)],
-            columns=["truth", "found", "mostly mistaken for"],
-        ),
+        pd.DataFrame(truths, columns=["truth", "found", "mostly mistaken for"]),
     )
     if len(tables["classified.csv"]):
         yield _shown_classes(tables["classified.csv"])
@@ -308,30 +311,20 @@ def _shown_orders(robustness: pd.DataFrame, names: list[str]) -> Shown:
     shown = pd.DataFrame(rows, columns=["assumption", f"first {_N_FIRST} accounts", "tau"])
     shown["tau"] = shown["tau"].map("{:.2f}".format)
     told = ", ".join(name for name in names if name in first) or "none"
+    # How often accounts are surely ahead of the best control when a study is left out.
+    rows = robustness[is_left_out & robustness["account"].isin(names)]
+    left_out = rows.dropna(subset=["ahead_low_of_all"])
+    is_ahead = (left_out["ahead_low_of_all"] > 0).groupby(left_out["account"], sort=False)
+    counts = is_ahead.agg(["sum", "size"]).itertuples(name=None)
+    ahead = [f"{name} in {count} of {total}" for name, count, total in counts if count]
     return Shown(
         "The order of accounts under each assumption, and its agreement with the usual one "
         "(Kendall's tau)",
         shown,
         f"Among the first {_N_FIRST} under all of them: {told}."
-        + _told_left_out(robustness[is_left_out & robustness["account"].isin(names)]),
-    )
-
-
-def _told_left_out(rows: pd.DataFrame) -> str:
-    """Say how often accounts are surely ahead of the best control when a study is left out."""
-    is_ahead = rows.dropna(subset=["ahead_low_of_all"])
-    is_ahead = is_ahead.assign(is_ahead=is_ahead["ahead_low_of_all"] > 0)
-    counts = is_ahead.groupby("account", sort=False)["is_ahead"].agg(["sum", "size"])
-    told = [
-        f"{name} in {count} of {total}"
-        for name, count, total in counts.itertuples(name=None)
-        if count
-    ]
-    return (
-        "\nAhead of the best control, with an interval over studies that excludes 0, when a study "
-        f"or the findings\nwith a caveat are left out: {', '.join(told) or 'none'}."
-        if len(counts)
-        else ""
+        + "\nAhead of the best control, with an interval over studies that excludes 0, when a "
+        f"study or the findings\nwith a caveat are left out: {', '.join(ahead) or 'none'}."
+        * (len(left_out) > 0),
     )
 
 
@@ -345,15 +338,6 @@ def _with_interval(
         known = "" if np.isnan(bits) else f"{bits:.1f}"
         shown.append(known if np.isnan(low) else f"{known} ({low:.1f} to {high:.1f})")
     return shown
-
-
-def _found(truth: str, rows: pd.DataFrame) -> tuple[str, str, str]:
-    """Format how often an account is found, and the one that it is mistaken for most."""
-    shares = dict(zip(rows["found"], rows["share"].to_numpy(float), strict=True))
-    right = shares.pop(truth)
-    other = max(shares, key=lambda name: shares[name], default="")
-    mistaken = f"{other} ({shares[other]:.0%})" if other and shares[other] > 0 else ""
-    return truth, f"{right:.0%}", mistaken
 
 
 def _draw(results: Results) -> Iterator[tuple[str, Figure]]:

@@ -210,16 +210,15 @@ def measurements(
         by_chance = np.mean(
             [_shared(rng.permutation(account), cell, len(names)) for _ in range(_N_SHUFFLES)]
         )
-        pair, apart = _most_apart(account, cell, names)
-        rows.append(
-            {
-                "task": task,
-                "statistic": statistic,
-                "information": max(float(shared - by_chance), 0.0),
-                "most_apart": pair,
-                "apart": apart,
-            }
-        )
+        # The two accounts whose results differ most, and their information, at most 1 bit.
+        pair, apart = "", 0.0
+        for one, other in ((k, below) for k in range(len(names)) for below in range(k)):
+            two = (account == one) | (account == other)
+            if (account == one).any() and (account == other).any():
+                bits = _shared((account[two] == one).astype(int), cell[two], 2)
+                if bits > apart + 1e-9:
+                    pair, apart = f"{names[other]}, {names[one]}", bits
+        rows.append((task, statistic, max(float(shared - by_chance), 0.0), pair, apart))
     table = pd.DataFrame(rows, columns=["task", "statistic", "information", "most_apart", "apart"])
     return table.sort_values("information", ascending=False, kind="stable")
 
@@ -234,19 +233,6 @@ def _shared(account: NDArray[Any], cell: NDArray[Any], n_accounts: int) -> float
     inside = share > 0
     bits = float((share[inside] * np.log2(share[inside] / expected[inside])).sum())
     return min(bits, float(np.log2(len(table))))
-
-
-def _most_apart(account: NDArray[Any], cell: NDArray[Any], names: list[str]) -> tuple[str, float]:
-    """Find the two accounts whose results differ most, and their information, at most 1 bit."""
-    best, most = "", 0.0
-    for one in range(len(names)):
-        for other in range(one):
-            two = (account == one) | (account == other)
-            if (account == one).any() and (account == other).any():
-                apart = _shared((account[two] == one).astype(int), cell[two], 2)
-                if apart > most + 1e-9:
-                    best, most = f"{names[other]}, {names[one]}", apart
-    return best, most
 
 
 WALK = "graph_walks"
@@ -380,16 +366,9 @@ def classified(plan: Comparison, known: Predictions, rng: np.random.Generator) -
         for members, probability in zip(
             choice.classes, choice.probabilities(published)[0].tolist(), strict=True
         ):
-            rows.append(
-                (
-                    study,
-                    class_name(members),
-                    probability,
-                    float(choice.misfit(published, members)[0]),
-                    quality["recovered"],
-                    quality["calibration_error"],
-                )
-            )
+            misfit = float(choice.misfit(published, members)[0])
+            told = quality["recovered"], quality["calibration_error"]
+            rows.append((study, class_name(members), probability, misfit, *told))
     return pd.DataFrame(rows, columns=_COLUMNS)
 
 

@@ -66,26 +66,23 @@ def list_priors(name: str) -> pd.DataFrame:
     """
     account = find_account(name)
     published = {key: _shown(value) for key, value in (account.as_published or {}).items()}
-    rows = {key: (_span(prior), prior.reason) for key, prior in account.priors.items()}
+    kinds: dict[type[Prior], str] = {
+        LogUniform: ", logarithmic", WholeNumber: ", whole", Sometimes: ", in half of draws"
+    }  # fmt: skip
+    rows = {}
+    for key, prior in account.priors.items():
+        given = prior._asdict()
+        if isinstance(prior, OneOf):
+            span = " or ".join(map(_shown, prior.values))
+        else:
+            span = f"{given['low']:g} to {given['high']:g}{kinds.get(type(prior), '')}"
+        rows[key] = (span, prior.reason)
     rows |= {key: (_shown(value), "fixed") for key, value in account.fixed.items()}
     rows |= {key: ("its default", "") for key in published if key not in rows}
     return pd.DataFrame(
         [(key, prior, published.get(key, ""), why) for key, (prior, why) in rows.items()],
         columns=["parameter", "prior", "as published", "reason"],
     )
-
-
-def _span(prior: Prior) -> str:
-    """Return the values that a prior gives, in words."""
-    if isinstance(prior, OneOf):
-        return " or ".join(map(_shown, prior.values))
-    given = prior._asdict()
-    kinds: dict[type[Prior], str] = {
-        LogUniform: ", logarithmic",
-        WholeNumber: ", whole",
-        Sometimes: ", in half of draws",
-    }
-    return f"{given['low']:g} to {given['high']:g}{kinds.get(type(prior), '')}"
 
 
 def _shown(value: object) -> str:

@@ -269,31 +269,28 @@ def _find_tasks(names: Iterable[str]) -> tuple[dict[str, TaskEntry], dict[str, s
             )
         if stem in TASKS or files.get(stem, name) != name:
             raise ValueError(f"There are two tasks {stem!r}: rename the file {shown(name)}.")
-        found[stem], files[stem] = _read_task(name), name
+        if not Path(name).is_file():
+            raise FileNotFoundError(
+                f"{shown(name)} is not a file. Name a task, or your own Python file."
+            )
+        with errors_located(name):
+            entry = runpy.run_path(name).get("TASK")
+        if not isinstance(entry, TaskEntry):
+            raise TypeError(
+                f"{name} must define TASK = TaskEntry(build, statistics), from "
+                f"replay.tasks.published; it has "
+                f"{'no TASK' if entry is None else type(entry).__name__}."
+            )
+        if not callable(entry.builder):
+            raise TypeError(
+                f"The first field of TASK in {name} must be a function, got {shown(entry.builder)}."
+            )
+        statistics: object = entry.statistics  # a user may have written anything
+        if not isinstance(statistics, tuple | list):
+            raise TypeError(
+                f"The statistics of TASK in {name} must be a tuple of names, got "
+                f"{shown(statistics)}."
+            )
+        check_whole(f"min_length of TASK in {name}", entry.min_length, at_least=2)
+        found[stem], files[stem] = entry, name
     return found, files
-
-
-def _read_task(name: str) -> TaskEntry:
-    if not Path(name).is_file():
-        raise FileNotFoundError(
-            f"{shown(name)} is not a file. Name a task, or your own Python file."
-        )
-    with errors_located(name):
-        entry = runpy.run_path(name).get("TASK")
-    if not isinstance(entry, TaskEntry):
-        raise TypeError(
-            f"{name} must define TASK = TaskEntry(build, statistics), from "
-            f"replay.tasks.published; it has "
-            f"{'no TASK' if entry is None else type(entry).__name__}."
-        )
-    if not callable(entry.builder):
-        raise TypeError(
-            f"The first field of TASK in {name} must be a function, got {shown(entry.builder)}."
-        )
-    statistics: object = entry.statistics  # a user may have written anything
-    if not isinstance(statistics, tuple | list):
-        raise TypeError(
-            f"The statistics of TASK in {name} must be a tuple of names, got {shown(statistics)}."
-        )
-    check_whole(f"min_length of TASK in {name}", entry.min_length, at_least=2)
-    return entry

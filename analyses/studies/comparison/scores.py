@@ -246,11 +246,8 @@ def robustness(
     is_diagnostic = each["diagnostic"].reindex(names).fillna(False).to_numpy(bool)
     is_agreed = agreed(found).reindex(names).fillna(False).to_numpy(bool)
     # Of replay at rest, which an account that has nothing left to replay lacks.
-    at_rest = set(AT_REST)
-    is_at_rest = np.array(
-        [not at_rest.isdisjoint(STATISTICS[row["statistic"]].phases) for row in known.rows],
-        dtype=bool,
-    )
+    phases = [STATISTICS[row["statistic"]].phases for row in known.rows]
+    is_at_rest = np.array([not set(AT_REST).isdisjoint(each) for each in phases], dtype=bool)
     alone = weights(pd.DataFrame(known.rows), duplicates_share=False) if known.rows else np.ones(0)
     rows = []
     for name_of_setting, setting in SETTINGS.items():
@@ -305,11 +302,9 @@ def _total(
     total = 0.0
     for numbers in of_study.values():
         own = [studies[number] for number in numbers]
+        results = [known.results[number] for number in numbers]
         likelihoods = np.array(
-            [
-                known.results[number].likelihood(studies[number], setting.scoring)
-                for number in numbers
-            ]
+            [each.likelihood(one, setting.scoring) for each, one in zip(results, own, strict=True)]
         )
         has_replay = np.array([each.has_replay for each in own])
         for factor in setting.factors:
@@ -354,18 +349,10 @@ def regions(
                 continue
             agreeing = np.flatnonzero(agrees).tolist()
             for key in account.priors:
-                rows.append(
-                    {
-                        "account": name,
-                        "finding": row["id"],
-                        "parameter": key,
-                        "region": _region([drawn[name][draw].get(key) for draw in agreeing]),
-                        "share_agreeing": float(agrees.mean()),
-                    }
-                )
-    return pd.DataFrame(
-        rows, columns=["account", "finding", "parameter", "region", "share_agreeing"]
-    )
+                region = _region([drawn[name][draw].get(key) for draw in agreeing])
+                rows.append((name, row["id"], key, region, float(agrees.mean())))
+    columns = ["account", "finding", "parameter", "region", "share_agreeing"]
+    return pd.DataFrame(rows, columns=columns)
 
 
 def _region(values: list[Any]) -> str:

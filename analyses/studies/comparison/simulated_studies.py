@@ -51,14 +51,6 @@ class _World(NamedTuple):
     pauses: pd.DataFrame
 
 
-class _Measured(NamedTuple):
-    """A statistic under the criteria of a finding or, without one, of the task."""
-
-    finding: str
-    statistic: str
-    n_animals: int
-
-
 class _Seconds(NamedTuple):
     """Processor time for an animal, and for a world and its laps."""
 
@@ -74,7 +66,11 @@ def simulate_studies(plan: Comparison, piece: Piece) -> dict[str, pd.DataFrame]:
     with plan.locating_errors(piece.group):
         rows = list(_animals(plan, piece.group, part.candidate, part.draws))
         animals = pd.concat(rows, ignore_index=True)
-    found = [_studies(animals, each) for each in _measured(plan, piece.group)]
+    # Each statistic is measured under the criteria of a finding and, without one, of the task.
+    tested, n_animals = plan.tested(piece.group), plan.n_animals(piece.group)
+    named = zip(tested["id"], tested["statistic"], n_simulated(tested), strict=True)
+    measured = [*named, *(("", name, n_animals) for name in plan.tasks[piece.group].statistics)]
+    found = [_studies(animals, *each) for each in measured]
     table = pd.concat(found, ignore_index=True)
     return {"studies": table.assign(task=piece.group, account=part.candidate)}
 
@@ -148,19 +144,6 @@ def _account(plan: Comparison, name: str) -> tuple[Account, bool]:
 def _seeds(seed: int, *names: object) -> np.random.SeedSequence:
     keys = [zlib.crc32(str(name).encode()) for name in names]
     return np.random.SeedSequence([seed, *keys])
-
-
-def _measured(plan: Comparison, task: str) -> list[_Measured]:
-    """List what is measured in a task."""
-    tested = plan.tested(task)
-    named = [
-        _Measured(*row)
-        for row in zip(tested["id"], tested["statistic"], n_simulated(tested), strict=True)
-    ]
-    return [
-        *named,
-        *(_Measured("", name, plan.n_animals(task)) for name in plan.tasks[task].statistics),
-    ]
 
 
 def _animals(
@@ -302,13 +285,10 @@ def _measure(
     )
 
 
-def _studies(animals: pd.DataFrame, measured: _Measured) -> pd.DataFrame:
+def _studies(animals: pd.DataFrame, finding: str, statistic: str, n_animals: int) -> pd.DataFrame:
     """Summarise the first animals of each draw, as many as the study had."""
-    rows = animals[
-        (animals["finding"] == measured.finding)
-        & (animals["statistic"] == measured.statistic)
-        & (animals["animal"] < measured.n_animals)
-    ]
+    is_measured = (animals["finding"] == finding) & (animals["statistic"] == statistic)
+    rows = animals[is_measured & (animals["animal"] < n_animals)]
     draw = rows["draw"].to_numpy()
     first, n_draws = draw.min(), np.ptp(draw) + 1
     known = rows["value"].notna().to_numpy()
@@ -323,8 +303,8 @@ def _studies(animals: pd.DataFrame, measured: _Measured) -> pd.DataFrame:
     return pd.DataFrame(
         {
             "draw": np.arange(n_draws) + first,
-            "finding": measured.finding,
-            "statistic": measured.statistic,
+            "finding": finding,
+            "statistic": statistic,
             "successes": np.bincount(draw, value * n, n_draws),
             "trials": np.bincount(draw, n, n_draws),
             "mean": mean,
