@@ -53,11 +53,9 @@ def _mazes() -> dict[str, dict[str, Any]]:
 
 
 @cache
-def _texts() -> dict[str, dict[str, str]]:
-    texts = tomllib.loads(data_file("tasks.toml").read_text("utf-8"))
-    return {
-        name: {key: " ".join(text.split()) for key, text in texts[name].items()} for name in texts
-    }
+def chosen_in_tasks() -> dict[str, dict[str, Any]]:
+    """Read ``data/tasks.toml``: task -> its statistics, and what is chosen in it."""
+    return tomllib.loads(data_file("tasks.toml").read_text("utf-8"))
 
 
 def find_maze(name: str) -> dict[str, Any]:
@@ -152,14 +150,14 @@ class Maze:
         >>> maze_with("y_maze").about("y_maze", Variant(None))["remark"].split(":")[0]
         'Known'
         """
-        maze, text = find_maze(self.name), _texts()[task]
+        maze, text = find_maze(self.name), chosen_in_tasks()[task]
         parts = [maze["chosen"], text.get("chosen"), _PAUSES]
         if variant.rng is None:
             parts[1:1] = [text.get("fixed")]
             parts += [_NOISE] if noisy else []
         else:
             parts += [text["drawn"], _NOISE_DRAWN] if noisy else [text["drawn"]]
-        choices = " ".join(filter(None, parts))
+        choices = " ".join(word for part in parts if part for word in part.split())
         return {
             "landmarks": self.landmarks,
             "local_radius": self.local_radius,
