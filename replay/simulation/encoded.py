@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
-from itertools import takewhile
+from itertools import pairwise, takewhile
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -45,14 +45,13 @@ def act_encoded(
     environment: Env[Any, Any],
     learner: Learner,
     encoder: Encoder,
-    *,
-    n_steps: int,
-    max_episode_steps: int | None,
+    window_ends: NDArray[np.int64],
+    longest: int,
     seed: int,
     log: str,
-    window_ends: NDArray[np.int64],
 ) -> EncodedRun:
-    """Let a learner act in an environment, step by step."""
+    """Let a learner act in an environment, step by step, until the last window ends."""
+    n_steps = int(window_ends[-1])
     observed = _Observed(environment, int(_stream(seed, 1).generate_state(1)[0]))
     walk_rng, coder_rng = (np.random.default_rng(_stream(seed, key)) for key in (2, 3))
     check_encoder("encoder", encoder)
@@ -61,57 +60,29 @@ def act_encoded(
     refit_at = frozenset(takewhile(lambda step: step < n_steps, refits))  # it may have no end
     walk = observed.walk(max(n_before, 1), walk_rng)
     coder = prepared(encoder, walk, coder_rng)
-    n_codes = _n_codes(coder)
-    # Learners never leave a terminal state: what is seen at an end has codes of its own.
-    n_states = 2 * n_codes
-    check_fits(8 * n_states * observed.n_actions, f"the values of {n_codes} codes")
-    longest = n_steps + 1 if max_episode_steps is None else max_episode_steps
-    most = min(n_steps, n_states * observed.n_actions * n_states)
-    ways = way_back(learner, None, observed.n_actions)
-    sizes = Sizes(
-        n_states, observed.n_actions, most, min(longest, n_steps), min(n_steps, most), ways
-    )
-    rng = np.random.default_rng(seed)
-    pauses = replay_stream(seed) if learner.replays else None
+    n_codes, n_actions = _n_codes(coder), observed.n_actions
+    rng, pauses = np.random.default_rng(seed), replay_stream(seed) if learner.replays else None
 
-    def begin(keep: str) -> Driver:
+    def begin(keep: str, coder: Coder) -> Driver:
         writer = LogWriter(keep, learner, name=observed.name, seed=seed, n_steps=n_steps)
-        near = getattr(coder, "neighbours", None)
-        fits = sizes
-        if near is not None and getattr(learner.params, "n_nearest", 0) > 0:
-            what = "neighbours() of the encoder"
-            found = check_array(
-                near(), what, kind="whole", at_least=0, at_most=n_codes - 1, n_dims=2
-            )
-            if found.shape[0] != n_codes:
-                raise ValueError(
-                    f"{what} must have one row for each of {n_codes} codes: {found.shape}."
-                )
-            fits = sizes._replace(neighbours=np.ascontiguousarray(found, dtype=np.int32))
-        return Driver(learner, fits, writer, rng=rng, replay_rng=pauses, window_ends=window_ends)
+        sizes = _sizes(learner, coder, n_actions, n_steps, longest)
+        return Driver(learner, sizes, writer, rng=rng, replay_rng=pauses, window_ends=window_ends)
 
-    driver = begin(log)
+    driver = begin(log, coder)
     writer = driver.writer
     rows = writer.steps if writer.keeps_any else np.zeros(n_steps, STEP_ROW)
     history = _History(walk, n_steps, refit_at)
     acting = _Acting(driver, observed, history, coder, rows, min(longest, n_steps))
     driver.begin(acting.code)
     address, kept = address_of(acting.step)
-    until = 0
-    for step in sorted({*refit_at, n_steps}):
-        made, until = slice(until, step), step
+    for until, step in pairwise([0, *sorted({*refit_at, n_steps})]):
+        made = slice(until, step)
         driver.feed(Given(rows[made], acting.unknown[made], acting.start[made], address))
         if step not in refit_at:
             break
-        acting.coder = coder = prepared(encoder, history.walk(), coder_rng, coder)
-        if _n_codes(coder) != n_codes:
-            raise ValueError(
-                f"An encoder must keep its number of codes: it had {n_codes}, and has "
-                f"{coder.n_codes} after {step} steps."
-            )
-        new = history.encode_again(coder)
+        new = acting.refit(encoder, coder_rng, step)
         if new is not None:
-            again = begin("none")
+            again = begin("none", acting.coder)
             _learn_again(again, rows[:step], new, history.is_first, driver.action)
             again.writer, driver = writer, again
             acting.driver, acting.code = again, int(new[-1])
@@ -122,20 +93,41 @@ def act_encoded(
             f"ended in {n_steps} steps: run more steps, or choose another learner."
         )
     event_log, changes, places = driver.finish(), history.changes(), history.places()
-    last = places.drop_duplicates("code", keep="last")
+    last, world = places.drop_duplicates("code", keep="last"), None
     told = {
         "encoder": type(encoder).__name__,
         "learned_again_after": changes["step"].unique().tolist(),
         _SHARED: last.loc[last["share"] < _PURE, "code"].tolist(),
     }
-    world = None
     if writer.keeps_any:
         name = f"codes of {observed.name}"
-        world = history.world(rows["reward"], last, n_codes, observed.n_actions, name)
-    return EncodedRun(
-        replace(event_log, provenance={**event_log.provenance, **told}, mdp=world),
-        driver.memory, driver.clock.rewards[:-1], history.codes(), places, changes,
-    )  # fmt: skip
+        world = history.world(rows["reward"], last, n_codes, n_actions, name)
+    event_log = replace(event_log, provenance={**event_log.provenance, **told}, mdp=world)
+    rewards = driver.clock.rewards[:-1]
+    return EncodedRun(event_log, driver.memory, rewards, history.codes(), places, changes)
+
+
+def _sizes(learner: Learner, coder: Coder, n_actions: int, n_steps: int, longest: int) -> Sizes:
+    """Return the sizes for which a learner needs room that learns the codes of a coder."""
+    n_codes = coder.n_codes
+    # Learners never leave a terminal state: what is seen at an end has codes of its own.
+    n_states = 2 * n_codes
+    check_fits(8 * n_states * n_actions, f"the values of {n_codes} codes")
+    most = min(n_steps, n_states * n_actions * n_states)
+    ways, near = way_back(learner, None, n_actions), getattr(coder, "neighbours", None)
+    neighbours = None
+    if near is not None and getattr(learner.params, "n_nearest", 0) > 0:
+        what = "neighbours() of the encoder"
+        neighbours = check_array(
+            near(), what, kind="whole", at_least=0, at_most=n_codes - 1, n_dims=2
+        )
+        if neighbours.shape[0] != n_codes:
+            raise ValueError(
+                f"{what} must have one row for each of {n_codes} codes: {neighbours.shape}."
+            )
+        neighbours = np.ascontiguousarray(neighbours, dtype=np.int32)
+    longest = min(longest, n_steps)
+    return Sizes(n_states, n_actions, most, longest, min(n_steps, most), ways, neighbours)
 
 
 def _learn_again(
@@ -183,6 +175,18 @@ class _Acting:
             self.driver.error = error
             return 1
         return 0
+
+    def refit(
+        self, encoder: Encoder, rng: np.random.Generator, step: int
+    ) -> NDArray[np.int32] | None:
+        """Fit the encoder again; return the run so far in new codes, None if all are as before."""
+        self.coder = prepared(encoder, self._history.walk(), rng, self.coder)
+        if _n_codes(self.coder) != self._n_codes:
+            raise ValueError(
+                f"An encoder must keep its number of codes: it had {self._n_codes}, and has "
+                f"{self.coder.n_codes} after {step} steps."
+            )
+        return self._history.encode_again(self.coder)
 
     def _begin(self) -> int:
         seen = self._observed.reset()

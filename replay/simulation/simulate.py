@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import zip_longest
 from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
@@ -224,99 +225,86 @@ def simulate(
     check_choice("log", log, ("replay", "all", "none"))
     if on_block is not None:
         check_function("on_block", on_block, "a block")
-        if log == "none":
-            raise ValueError("on_block receives the log, so log must be 'replay' or 'all'.")
-        if encoder is not None:
-            raise ValueError("With an encoder the log is not cut into blocks: leave out on_block.")
+        if log == "none" or encoder is not None:
+            raise ValueError(
+                "on_block receives the log, so log must be 'replay' or 'all'. With an encoder the "
+                "log is not cut into blocks: leave out on_block."
+            )
     if encoder is not None:
         number = check_whole("n_steps", n_steps, at_least=1, at_most=_MOST_STEPS)
         ends = window_ends(number, min(n_windows, number))
-        made = act_encoded(
-            cast("Any", mdp),
-            found,
-            encoder,
-            n_steps=number,
-            max_episode_steps=max_episode_steps,
-            seed=seed,
-            log=log,
-            window_ends=ends,
-        )
+        longest = max_episode_steps or number + 1
+        made = act_encoded(cast("Any", mdp), found, encoder, ends, longest, seed, log)
         return Run(found, None, seed, window_ends=ends, **made._asdict())
-    phases = _phases(mdp, n_steps)
-    given = cast("MDP | Protocol", mdp)
-    n_steps = sum(phase.n_steps for phase in phases)
-    longest = n_steps + 1 if max_episode_steps is None else max_episode_steps  # or never reached
-    _check_worlds(found, phases)
-
-    first = phases[0].mdp
-    sizes = Sizes(
-        first.n_states,
-        first.n_actions,
-        max(given.n_transitions, 1),
-        min(longest, max(phase.n_steps for phase in phases)),
-        given.n_links,
-        way_back(found, given, first.n_actions),
-    )
-    ends = window_ends(n_steps, min(n_windows, n_steps))
-    protocol, closed = None, None
-    if isinstance(given, Protocol):
-        protocol = given
-        begins = [0, *protocol.changes.tolist()]
-        worlds = (phase.mdp for phase in phases)
-        closed = closed_moves(zip(begins, worlds, strict=True)) if len(begins) > 1 else None
-    writer = LogWriter(
-        log,
-        found,
-        first,
-        name=given.name,
-        seed=seed,
-        n_steps=n_steps,
-        on_block=on_block,
-        closed=closed,
-    )
-    rng = np.random.default_rng(seed)
-    driver = Driver(
-        found,
-        sizes,
-        writer,
-        rng=rng,
-        replay_rng=replay_stream(seed) if found.replays else None,
-        known=first,
-        window_ends=ends,
-    )
-    world = world_tables(first)
-    driver.begin(int(draw_start(world, rng)))
-    followers = [*(world_tables(phase.mdp) for phase in phases[1:]), None]
-    for phase, following in zip(phases, followers, strict=True):
-        is_cut = following is not None or phase.n_rest > 0
-        driver.act(world, phase.n_steps - is_cut, longest)
-        if is_cut:
-            following = following or world
-            starts = {name: getattr(following, name) for name in _STARTS}
-            cut = int(driver.clock.episode_steps[0]) + 1
-            driver.act(world._replace(**starts), 1, cut, phase.n_rest)
-            world = following
-    event_log = driver.finish()
-    rewards = driver.clock.rewards[:-1]
-    return Run(found, first, seed, event_log, driver.memory, ends, rewards, protocol)
-
-
-def _phases(mdp: Any, n_steps: int | None) -> tuple[Phase, ...]:
-    """Return the phases of a protocol; a world that does not change is one phase."""
-    if isinstance(mdp, Protocol):
+    if isinstance(mdp, MDP):
+        number = check_whole("n_steps", n_steps, at_least=1, at_most=_MOST_STEPS)
+        phases: tuple[Phase, ...] = (Phase(mdp, number),)
+    elif isinstance(mdp, Protocol):
+        phases = mdp.phases
         if n_steps is not None:
             raise ValueError(
                 f"The phases of {mdp.name!r} have {mdp.n_steps} steps in all: leave out n_steps, "
                 f"got {n_steps!r}."
             )
-        return mdp.phases
-    if not isinstance(mdp, MDP):
+    else:
         raise TypeError(
             f"mdp must be an MDP or a Protocol, got {shown(mdp)}: MDP.from_tables, "
             "MDP.from_gymnasium and the builders in replay.worlds make one. Tasks are for run_task."
         )
-    n_steps = check_whole("n_steps", n_steps, at_least=1, at_most=_MOST_STEPS)
-    return (Phase(mdp, n_steps),)
+    _check_worlds(found, phases)
+    first, n_steps = phases[0].mdp, sum(phase.n_steps for phase in phases)
+    protocol = mdp if isinstance(mdp, Protocol) else None
+    closed = None
+    if protocol is not None and len(phases) > 1:
+        begins = [0, *protocol.changes.tolist()]
+        closed = closed_moves(zip(begins, (phase.mdp for phase in phases), strict=True))
+    writer = LogWriter(
+        log, found, first, name=mdp.name, seed=seed, n_steps=n_steps, on_block=on_block,
+        closed=closed,
+    )  # fmt: skip
+    longest = max_episode_steps or n_steps + 1  # which is never reached
+    ends = window_ends(n_steps, min(n_windows, n_steps))
+    driver = _lived(found, mdp, phases, writer, longest, seed, ends)
+    event_log, rewards = driver.finish(), driver.clock.rewards[:-1]
+    return Run(found, first, seed, event_log, driver.memory, ends, rewards, protocol)
+
+
+def _lived(
+    learner: Learner,
+    mdp: MDP | Protocol,
+    phases: Sequence[Phase],
+    writer: LogWriter,
+    longest: int,
+    seed: int,
+    ends: NDArray[np.int64],
+) -> Driver:
+    """Take a learner through all phases, each with its rest."""
+    first = phases[0].mdp
+    sizes = Sizes(
+        first.n_states,
+        first.n_actions,
+        max(mdp.n_transitions, 1),
+        min(longest, max(phase.n_steps for phase in phases)),
+        mdp.n_links,
+        way_back(learner, mdp, first.n_actions),
+    )
+    rng = np.random.default_rng(seed)
+    stream = replay_stream(seed) if learner.replays else None
+    driver = Driver(
+        learner, sizes, writer, rng=rng, replay_rng=stream, known=first, window_ends=ends
+    )
+    world, *following = (world_tables(phase.mdp) for phase in phases)
+    driver.begin(int(draw_start(world, rng)))
+    for phase, then in zip_longest(phases, following):
+        # The last step of a phase ends its episode, and the next one begins in the next world.
+        is_cut = then is not None or phase.n_rest > 0
+        driver.act(world, phase.n_steps - is_cut, longest)
+        if is_cut:
+            starts = {name: getattr(then or world, name) for name in _STARTS}
+            cut = int(driver.clock.episode_steps[0]) + 1
+            driver.act(world._replace(**starts), 1, cut, phase.n_rest)
+            world = then or world
+    return driver
 
 
 def _check_worlds(found: Learner, phases: Sequence[Phase]) -> None:
