@@ -92,7 +92,7 @@ class LogWriter:
 
     It keeps "replay" or "all" backups, or logs "none". There is room for `n_steps` steps at first.
     With `on_block` it hands over one `LogBlock` after the other, and keeps nothing. `mdp`, `name`,
-    `seed` and `closed` (step -> the moves that are closed from then on) are for the log.
+    `seed` and what is set as `closed` (step -> the moves closed from then on) are for the log.
     """
 
     def __init__(
@@ -105,10 +105,9 @@ class LogWriter:
         seed: int = -1,
         n_steps: int = 0,
         on_block: Callable[[LogBlock], None] | None = None,
-        closed: ClosedMoves | None = None,
     ) -> None:
         self.keep, self.learner, self.mdp, self.on_block = keep, learner, mdp, on_block
-        self.closed = closed
+        self.closed: ClosedMoves | None = None
         self.run = {"learner": learner.name, "mdp": name, "seed": seed}
         self.run["parameters"] = learner.parameters
         if learner.description.forgets_at_end:

@@ -69,7 +69,7 @@ def act_encoded(
         return Driver(learner, sizes, writer, rng=rng, replay_rng=pauses, window_ends=window_ends)
 
     driver = begin(log, coder)
-    writer = driver.writer
+    writer = driver.writer  # kept when the learner begins anew
     rows = writer.steps if writer.keeps_any else np.zeros(n_steps, STEP_ROW)
     history = _History(walk, n_steps, refit_at)
     acting = _Acting(driver, observed, history, coder, rows, min(longest, n_steps))
@@ -100,11 +100,10 @@ def act_encoded(
         _SHARED: last.loc[last["share"] < _PURE, "code"].tolist(),
     }
     if writer.keeps_any:
-        name = f"codes of {observed.name}"
-        world = history.world(rows["reward"], last, n_codes, n_actions, name)
+        world = history.world(rows["reward"], last, n_codes, n_actions, f"codes of {observed.name}")
     event_log = replace(event_log, provenance={**event_log.provenance, **told}, mdp=world)
-    rewards = driver.clock.rewards[:-1]
-    return EncodedRun(event_log, driver.memory, rewards, history.codes(), places, changes)
+    memory, rewards = driver.memory, driver.clock.rewards[:-1]
+    return EncodedRun(event_log, memory, rewards, history.codes(), places, changes)
 
 
 def _sizes(learner: Learner, coder: Coder, n_actions: int, n_steps: int, longest: int) -> Sizes:

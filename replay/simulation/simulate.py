@@ -254,14 +254,9 @@ def simulate(
     _check_worlds(found, phases)
     first, n_steps = phases[0].mdp, sum(phase.n_steps for phase in phases)
     protocol = mdp if isinstance(mdp, Protocol) else None
-    closed = None
-    if protocol is not None and len(phases) > 1:
-        begins = [0, *protocol.changes.tolist()]
-        closed = closed_moves(zip(begins, (phase.mdp for phase in phases), strict=True))
     writer = LogWriter(
-        log, found, first, name=mdp.name, seed=seed, n_steps=n_steps, on_block=on_block,
-        closed=closed,
-    )  # fmt: skip
+        log, found, first, name=mdp.name, seed=seed, n_steps=n_steps, on_block=on_block
+    )
     longest = max_episode_steps or n_steps + 1  # which is never reached
     ends = window_ends(n_steps, min(n_windows, n_steps))
     driver = _lived(found, mdp, phases, writer, longest, seed, ends)
@@ -280,6 +275,9 @@ def _lived(
 ) -> Driver:
     """Take a learner through all phases, each with its rest."""
     first = phases[0].mdp
+    if isinstance(mdp, Protocol) and len(phases) > 1:
+        begins = [0, *mdp.changes.tolist()]
+        writer.closed = closed_moves(zip(begins, (each.mdp for each in phases), strict=True))
     sizes = Sizes(
         first.n_states,
         first.n_actions,
