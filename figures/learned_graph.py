@@ -9,7 +9,7 @@ from analyses.jobs.results import Results
 from analyses.plots import learned_graph_figure, save
 from analyses.plots.learned import growth_moments
 from replay import EventLog
-from replay.log.node_link import read_mdps
+from replay.log.worlds import read_mdps
 
 results = Results(sys.argv[1] if len(sys.argv) > 1 else "results")
 learner = sys.argv[2] if len(sys.argv) > 2 else "prioritized_sweeping"

@@ -7,7 +7,7 @@ import sys
 
 from analyses.jobs.results import Results
 from analyses.plots import mdps_figure, save
-from replay.log.node_link import read_mdps
+from replay.log.worlds import read_mdps
 
 results = Results(sys.argv[1] if len(sys.argv) > 1 else "results")
 mdps = read_mdps(results.folder / "mdps")

@@ -9,7 +9,7 @@ from analyses import classify
 from analyses.jobs.results import Results
 from analyses.plots import replay_events_figure, save
 from replay import EventLog
-from replay.log.node_link import read_mdps
+from replay.log.worlds import read_mdps
 
 results = Results(sys.argv[1] if len(sys.argv) > 1 else "results")
 learner = sys.argv[2] if len(sys.argv) > 2 else "prioritized_sweeping"

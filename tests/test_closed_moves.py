@@ -8,8 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from replay import MDP, EventLog, Phase, Protocol, find_task, run_task, simulate
-from replay.log.closed_moves import closed_moves
 from replay.log.event_log import LogError
+from replay.log.worlds import closed_moves
 from replay.worlds.changing_worlds import moving_wall
 
 N_STATES = 4

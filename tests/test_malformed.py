@@ -48,7 +48,7 @@ from replay import LEARNERS, MDP, EventLog
 from replay.checks import shown
 from replay.data import data_file
 from replay.learners import find_learner
-from replay.log.node_link import read_mdp, write_mdps
+from replay.log.worlds import read_mdp, write_mdps
 from replay.worlds import mazes, tracks
 from replay.worlds.changing_worlds import WORLDS, find_world
 

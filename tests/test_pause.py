@@ -24,7 +24,7 @@ from analyses.studies.brea_2018.reproduction import world_of_log
 from replay import simulate
 from replay.experiments import EXPERIMENTS
 from replay.log.event_log import EventLog
-from replay.log.node_link import read_mdps, write_mdps
+from replay.log.worlds import read_mdps, write_mdps
 from replay.worlds.mazes import from_ascii
 from replay.worlds.mdp import MDP
 from replay.worlds.tracks import make_wtrack

@@ -55,7 +55,7 @@ from replay import EventLog, simulate
 from replay.data import reference_table
 from replay.experiments import PAPER_LEARNERS as LEARNERS
 from replay.learners import LEARNERS as ALL_LEARNERS
-from replay.log.node_link import read_mdps, write_mdps
+from replay.log.worlds import read_mdps, write_mdps
 from replay.tasks.published import TASKS
 from replay.worlds.mazes import from_ascii, random_maze
 from replay.worlds.mdp import MDP

@@ -97,7 +97,7 @@ def animate(
     """
     from analyses.plots.film import animate_pause, check_film
     from analyses.studies.brea_2018.reproduction import world_of_log
-    from replay.log.node_link import read_mdp
+    from replay.log.worlds import read_mdp
 
     check_film(out)
     check_out(out, out.suffix)

@@ -19,7 +19,7 @@ from analyses.plots.style import label
 from analyses.recordings.prepare.evidence import Evidence
 from analyses.sequences.runs import Columns
 from replay.checks import check_table
-from replay.log.closed_moves import ClosedMoves
+from replay.log.worlds import ClosedMoves
 from replay.worlds.mdp import MDP
 
 __all__ = ["Explained", "ShownPiece", "ShownRun", "list_pieces", "with_bits"]

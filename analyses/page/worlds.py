@@ -12,7 +12,7 @@ from analyses.page.packing import pack
 from analyses.plots.mdps import maze_cell_size, state_positions
 from analyses.plots.style import label
 from analyses.plots.tasks import HALF_WIDTH
-from replay.log.closed_moves import ClosedMoves
+from replay.log.worlds import ClosedMoves
 from replay.worlds.mazes import barriers, layout
 from replay.worlds.mdp import MDP
 

@@ -217,7 +217,7 @@ def drawn_world(log: EventLog, mdp: MDP | None, steps: pd.DataFrame) -> MDP:
     if world is None:
         raise ValueError(
             "The log was saved without its world and has no positions. Give the world: an MDP "
-            "as mdp=, or --world FILE, as replay.log.node_link.write_mdps writes it."
+            "as mdp=, or --world FILE, as replay.log.worlds.write_mdps writes it."
         )
     return world
 

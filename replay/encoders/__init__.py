@@ -1,9 +1,8 @@
 """Encoders: how observations become states."""
 
-from replay.encoders.belief_states import BeliefStates
 from replay.encoders.clones import Clones
 from replay.encoders.contract import Coder, Encoder, Walk
-from replay.encoders.last_observations import LastObservations
+from replay.encoders.histories import BeliefStates, LastObservations
 from replay.encoders.predictive_states import PredictiveStates
 from replay.encoders.state_merging import StateMerging
 from replay.encoders.variational_codes import VariationalCodes

@@ -22,7 +22,6 @@ from numpy.typing import NDArray
 
 from replay.checks import check_choice, check_list, check_whole, shown, typed, unknown_name
 from replay.log import parquet
-from replay.log.closed_moves import ClosedMoves, check_closed
 from replay.log.parquet import LogError
 from replay.log.schema import (
     SCHEMA,
@@ -35,6 +34,7 @@ from replay.log.schema import (
     schema_of,
     to_frame,
 )
+from replay.log.worlds import ClosedMoves, check_closed
 from replay.version import __version__
 from replay.worlds.mdp import MDP
 

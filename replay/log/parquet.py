@@ -23,11 +23,11 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
+from replay.checks import shown
 from replay.files import check_path, opened_parquet, read_file
-from replay.log import closed_moves
 from replay.log.backups import PHASES
-from replay.log.node_link import mdp_from_json, mdp_to_json
 from replay.log.schema import SCHEMA, Columns, check_values, schema_of
+from replay.log.worlds import ClosedMoves, check_closed, mdp_from_json, mdp_to_json
 from replay.worlds.mdp import MDP
 
 __all__ = ["LogError", "LogFileWriter", "beginning", "parts", "read", "read_closed"]
@@ -59,7 +59,7 @@ class LogFileWriter:
         self._n_rows: dict[str, int] = {}
         self.provenance: Mapping[str, Any] | None = None
         self.world: MDP | None = None
-        self.closed: closed_moves.ClosedMoves = {}
+        self.closed: ClosedMoves = {}
 
     def write(self, tables: Mapping[str, Columns], whole: bool = False) -> None:
         """Add rows to some tables."""
@@ -95,7 +95,7 @@ class LogFileWriter:
         if self.world is not None:
             beside[_WORLD] = mdp_to_json(self.world).encode()
         if self.closed:
-            beside[_CLOSED] = closed_moves.closed_to_json(self.closed).encode()
+            beside[_CLOSED] = json.dumps(dict(self.closed)).encode()
         if beside:
             about["sha256"] = {name: sha256(text).hexdigest() for name, text in beside.items()}
         for name, content in beside.items():
@@ -208,14 +208,17 @@ def read_world(folder: str | os.PathLike[str]) -> MDP | None:
         ) from error
 
 
-def read_closed(folder: str | os.PathLike[str], world: MDP | None) -> closed_moves.ClosedMoves:
+def read_closed(folder: str | os.PathLike[str], world: MDP | None) -> ClosedMoves:
     """Read when moves are closed.
 
     Return step -> the moves that are closed from then on; empty if none ever is.
     """
     path = check_path("folder", folder) / _CLOSED
     try:
-        return closed_moves.closed_from_json(_unchanged(path), world)
+        found = json.loads(_unchanged(path))
+        if not isinstance(found, dict):
+            raise TypeError(f"expected a JSON object, got {shown(found)}.")
+        return check_closed({int(step): moves for step, moves in found.items()}, world)
     except FileNotFoundError:
         return {}
     except (OSError, TypeError, ValueError, RecursionError) as error:

@@ -19,9 +19,9 @@ from replay.learners.contract import Learner, Sizes
 from replay.log import backups
 from replay.log.arrays import uninitialised
 from replay.log.blocks import STEPS_PER_BLOCK, LogBlock
-from replay.log.closed_moves import ClosedMoves
 from replay.log.event_log import EventLog
 from replay.log.schema import WHOLE_RUN, Excerpt, join
+from replay.log.worlds import ClosedMoves
 from replay.simulation.loop import STEP_ROW, Clock, Course, Given, World, checked_act, kernel_of
 from replay.worlds.mdp import MDP
 from replay.worlds.protocols import Protocol

@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 
 from replay.checks import check_choice, check_whole, known_arguments, shown
 from replay.learners import find_learner
-from replay.log.closed_moves import ClosedMoves, closed_moves
 from replay.log.event_log import EventLog
+from replay.log.worlds import ClosedMoves, closed_moves
 from replay.simulation.driver import LogWriter
 from replay.simulation.feed import RecordedExperience
 from replay.tasks.own_behaviour import ActingAnimal, noisy

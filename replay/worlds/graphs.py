@@ -44,14 +44,7 @@ _SHORTEST = 10.0  # cm, of all edges of a track; an animal is longer
 
 
 def to_networkx(transitions: Transitions) -> nx.MultiDiGraph:
-    """Make the graph of an MDP.
-
-    Examples
-    --------
-    >>> corridor = list_transitions([[0, 1], [0, 0]], reward=[0, 1], start=0, terminal=[1])
-    >>> to_networkx(corridor).edges[0, 1, 1]
-    {'probability': 1.0, 'reward': 1.0}
-    """
+    """Make the graph of an MDP."""
     graph = nx.MultiDiGraph(name=transitions.name, action_names=transitions.action_names)
     ends, starts = transitions.terminal.tolist(), transitions.start_probability.tolist()
     for state, (terminal, start) in enumerate(zip(ends, starts, strict=True)):
@@ -82,15 +75,7 @@ def from_networkx(
     bin_size: float | None = None,
     name: str | None = None,
 ) -> Transitions:
-    """List the transitions of a track graph, or of the graph of an MDP.
-
-    Examples
-    --------
-    >>> track = nx.Graph([("home", "well", {"distance": 30.0})])
-    >>> walk = from_networkx(track, rewards={"well": 1.0}, terminal="well", bin_size=10)
-    >>> walk.labels
-    ('home', 'well', ('home', 'well', 1), ('home', 'well', 2))
-    """
+    """List the transitions of a track graph, or of the graph of an MDP."""
     if not isinstance(graph, nx.Graph):
         raise TypeError(f"graph must be a networkx graph, got {shown(graph)}.")
     if name is not None:

@@ -41,13 +41,7 @@ class _Outcome(NamedTuple):
 
 
 def from_gymnasium(environment: object) -> Transitions:
-    """List the transitions of a tabular Gymnasium environment, as `MDP.from_gymnasium` says.
-
-    Examples
-    --------
-    >>> int(from_gymnasium("FrozenLake-v1").terminal.sum())
-    5
-    """
+    """List the transitions of a tabular Gymnasium environment, as `MDP.from_gymnasium` says."""
     env = environment
     if isinstance(environment, str):
         try:

@@ -72,14 +72,6 @@ def solve(
     Each policy is evaluated by a sparse LU decomposition. An action replaces that of the policy
     only if it is better by more than rounding errors, so that ties do not flip. Among tied actions
     the returned policy has the first (with discount 1, unless episodes would then never end).
-
-    Examples
-    --------
-    Two rooms; action 0 stays, with a reward in the second room, action 1 changes rooms:
-
-    >>> rooms = sparse.csr_array(np.array([[1.0, 0.0], [0.0, 1.0], [0.0, 1.0], [1.0, 0.0]]))
-    >>> solve(rooms, np.array([[0.0, 0.0], [1.0, 0.0]]), np.zeros(2, dtype=bool), 0.5).policy
-    array([1, 0])
     """
     discount = check_number("discount", discount, at_least=0, at_most=1)
     n_states, n_actions = reward.shape
@@ -141,15 +133,6 @@ def reward_rate(
     the expected number of steps between them. A renewal is the start of an episode, or, where
     episodes never end, the return to one state. The transition from a terminal state to the next
     start takes no time.
-
-    Examples
-    --------
-    The first of two actions stays, the second leads to the end with a reward:
-
-    >>> corridor = sparse.csr_array(np.array([[1.0, 0.0], [0.0, 1.0], [0.0, 0.0], [0.0, 0.0]]))
-    >>> reward, terminal = np.array([[0.0, 1.0], [0.0, 0.0]]), np.array([False, True])
-    >>> reward_rate(corridor, reward, np.array([1.0, 0.0]), terminal, [1, 0], epsilon=0.5)
-    0.75
     """
     n_states, n_actions = reward.shape
     choice = _action_probability(terminal, n_actions, policy, epsilon)
@@ -273,12 +256,6 @@ def steps_to_end(
     """Compute the least number of steps from each state to a terminal one.
 
     Shape (n_states,); infinite where no path leads to a terminal state.
-
-    Examples
-    --------
-    >>> corridor = sparse.csr_array(np.array([[0.0, 1.0, 0.0], [0.0, 0.0, 1.0], [0.0, 0.0, 0.0]]))
-    >>> steps_to_end(corridor, np.array([False, False, True]), n_actions=1)
-    array([2., 1., 0.])
     """
     n_states = len(terminal)
     any_action = sparse.csr_array(

@@ -49,12 +49,6 @@ def list_transitions(
     """List the transitions of dense tables.
 
     Probabilities of 0 and the rows of terminal states are left out.
-
-    Examples
-    --------
-    >>> transitions = list_transitions([[0, 1], [0, 0]], reward=[0, 1], start=0, terminal=[1])
-    >>> transitions.next_state, transitions.reward
-    (array([0, 1]), array([0., 1.]))
     """
     given: NDArray[Any] = np.empty(0)
     with suppress(TypeError, ValueError):  # rows of different lengths, say

@@ -31,8 +31,8 @@ from analyses.tables import in_paper_order
 from replay.experiments import EXPERIMENTS
 from replay.files import inside, opened_parquet, replacing
 from replay.log.event_log import EventLog
-from replay.log.node_link import read_mdps, write_mdps
 from replay.log.parquet import beginning
+from replay.log.worlds import read_mdps, write_mdps
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

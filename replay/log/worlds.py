@@ -1,20 +1,26 @@
-"""Moves of a world that are closed for some time: new walls, barriers between sessions.
+"""The world of a log: moves that are closed for some time, and both as JSON, which others can read.
 
-A log has one world. If some of its moves become impossible at some step, or possible again, the log
-lists them.
+A log has one world. If some of its moves become impossible at some step, or possible again, as new
+walls are built or barriers taken away, the log lists them.
 """
+
+from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping
+from pathlib import Path
 from typing import Any
 
+import networkx as nx
 import numpy as np
 from numpy.typing import NDArray
 
 from replay.checks import check_array, check_list, check_whole, shown
+from replay.files import read_file, replacing
 from replay.worlds.mdp import MDP
 
-__all__ = ["ClosedMoves", "check_closed", "closed_from_json", "closed_moves", "closed_to_json"]
+__all__ = ["ClosedMoves", "check_closed", "closed_moves", "mdp_from_json", "mdp_to_json"]
+__all__ += ["read_mdp", "read_mdps", "write_mdps"]
 
 ClosedMoves = Mapping[int, tuple[tuple[int, int], ...]]
 """Step -> the moves (state, next_state) that are closed from then on, until the next such step."""
@@ -104,26 +110,81 @@ def check_closed(closed: object, mdp: MDP | None) -> ClosedMoves:
     return dict(sorted(checked.items()))
 
 
-def closed_to_json(closed: ClosedMoves) -> str:
-    """Write closed moves as JSON.
+_BROKEN = (KeyError, TypeError, AttributeError, ValueError, RecursionError)
+
+
+def mdp_to_json(mdp: MDP) -> str:
+    """Write an MDP as JSON.
 
     Examples
     --------
-    >>> closed_to_json({5: ((0, 1),), 9: ()})
-    '{"5": [[0, 1]], "9": []}'
+    >>> corridor = MDP.from_tables([[0, 1], [0, 0]], reward=[0, 1], start=0, terminal=[1])
+    >>> mdp_from_json(mdp_to_json(corridor)) == corridor
+    True
     """
-    return json.dumps(dict(closed))
+
+    def plain(value: object) -> Any:
+        return value.item() if isinstance(value, np.generic) else str(value)
+
+    return json.dumps(nx.node_link_data(mdp.to_networkx(), edges="edges"), default=plain)
 
 
-def closed_from_json(text: str | bytes, mdp: MDP | None) -> ClosedMoves:
-    """Read what `closed_to_json` wrote.
+def mdp_from_json(text: str | bytes) -> MDP:
+    """Read an MDP that `mdp_to_json` wrote.
 
     Examples
     --------
-    >>> closed_from_json('{"5": [[0, 1]], "9": []}', None)
-    {5: ((0, 1),), 9: ()}
+    >>> mdp_from_json("{}")
+    Traceback (most recent call last):
+    ValueError: This is not the graph of an MDP in node-link format: 'nodes' is missing.
     """
-    found = json.loads(text)
-    if not isinstance(found, dict):
-        raise TypeError(f"expected a JSON object, got {shown(found)}.")
-    return check_closed({int(step): moves for step, moves in found.items()}, mdp)
+    try:
+        data = json.loads(text)
+        if not isinstance(data, dict):
+            raise TypeError(f"expected a JSON object, got {type(data).__name__}")
+        if missing := [key for key in ("nodes", "edges") if key not in data]:
+            raise TypeError(f"{missing[0]!r} is missing")
+        graph = nx.node_link_graph(data, edges="edges")
+        for attributes in [graph.graph, *graph.nodes.values()]:
+            attributes.update({name: _with_tuples(value) for name, value in attributes.items()})
+        return MDP.from_networkx(graph)
+    except (*_BROKEN, nx.NetworkXError) as error:
+        raise ValueError(
+            f"This is not the graph of an MDP in node-link format: {str(error).rstrip('.')}."
+        ) from error
+
+
+def _with_tuples(value: Any) -> Any:
+    """Convert lists back to the tuples that they were before JSON."""
+    return tuple(map(_with_tuples, value)) if isinstance(value, list) else value
+
+
+def write_mdps(mdps: Mapping[str, MDP], folder: str | Path) -> None:
+    """Write MDPs into a folder, each as JSON under its name."""
+    for name, mdp in mdps.items():
+        with replacing(Path(folder) / f"{name}.json") as beside:
+            beside.write_text(mdp_to_json(mdp), encoding="utf-8")
+
+
+def read_mdps(folder: str | Path) -> dict[str, MDP]:
+    """Read the MDPs that `write_mdps` wrote: name -> MDP, in alphabetical order.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from replay.worlds.mazes import from_ascii
+    >>> maze = from_ascii("S.G")
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     write_mdps({"corridor": maze}, folder)
+    ...     read_mdps(folder)["corridor"] == maze
+    True
+    """
+    return {path.stem: read_mdp(path) for path in sorted(Path(folder).glob("[!.]*.json"))}
+
+
+def read_mdp(path: str | Path) -> MDP:
+    """Read one MDP."""
+    try:
+        return mdp_from_json(read_file(path))
+    except ValueError as error:
+        raise ValueError(f"{path} holds no MDP. {error}") from error
