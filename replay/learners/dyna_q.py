@@ -102,11 +102,11 @@ def learn(params: Params, memory: Memory, transition: Transition, log: BackupBuf
     model, outcomes = memory.model, memory.outcomes
     experiences.remember_outcome(outcomes, model, transition)
     s, a, s_next = transition.state, transition.action, transition.next_state
-    back = unknown_way_back(model, s, a, s_next, transition.terminated)
+    back = unknown_way_back(model.way_back, model, s, a, s_next, transition.terminated)
     if back >= 0:
         way_back = Transition(s_next, back, 0.0, s, -1, False, False)
         experiences.remember_outcome(outcomes, model, way_back)
-        assume(model, s_next, back)
+        assume(model.is_assumed, s_next, back)
 
 
 def back_up_edge(

@@ -159,10 +159,11 @@ def learn(params: Params, memory: Memory, transition: Transition, log: BackupBuf
     s, a, _, s_next, _, terminated, _ = transition
     pauses.note_experience(params, memory.earnings, memory.action_values, transition)
     _try(params, memory, transition, log)
-    back = world_model.unknown_way_back(memory.model, s, a, s_next, terminated)
+    model = memory.model
+    back = world_model.unknown_way_back(model.way_back, model, s, a, s_next, terminated)
     if back >= 0:
         _try(params, memory, Transition(s_next, back, 0.0, s, -1, False, False), log)
-        world_model.assume(memory.model, s_next, back)
+        world_model.assume(model.is_assumed, s_next, back)
 
 
 def replay(params: Params, memory: Memory, pause: Pause, rng: Generator, log: BackupBuffer) -> None:

@@ -314,21 +314,22 @@ def _lose_weight(
     fade(model, state, action, forgetting[0])
 
 
+# Fields that may be None are arguments, since numba omits code for None only there.
+
+
 @inlined
 def unknown_way_back(
-    model: WorldModel, state: int, action: int, next_state: int, terminated: bool
+    way_back: NDArray[np.int32] | None,
+    model: WorldModel,
+    state: int,
+    action: int,
+    next_state: int,
+    terminated: bool,
 ) -> int:
     """Return the action that undoes a transition, if its outcome is not known yet, else -1."""
-    if terminated:
-        return -1
-    return _unknown_way_back(model.way_back, model, state, action, next_state)
-
-
-@inlined
-def _unknown_way_back(
-    way_back: NDArray[np.int32] | None, model: WorldModel, state: int, action: int, next_state: int
-) -> int:
     if way_back is None:
+        return -1
+    if terminated:
         return -1
     back: int = way_back[state, action]
     if back >= 0 and model.visits[next_state, back] > 0.0:
@@ -337,13 +338,8 @@ def _unknown_way_back(
 
 
 @inlined
-def assume(model: WorldModel, state: int, action: int) -> None:
+def assume(is_assumed: NDArray[np.bool_] | None, state: int, action: int) -> None:
     """Note that a pair is known only as the way back of another one."""
-    _assume(model.is_assumed, state, action)
-
-
-@inlined
-def _assume(is_assumed: NDArray[np.bool_] | None, state: int, action: int) -> None:
     if is_assumed is None:
         return
     is_assumed[state, action] = True

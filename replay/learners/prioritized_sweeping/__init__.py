@@ -90,10 +90,11 @@ def learn(params: Params, memory: Memory, transition: Transition, log: BackupBuf
     if not params.reset_model or params.queue_visited or is_last:
         _queue(params, memory, transition.state, -1)
     s, a, _, s_next, _, terminated, _ = transition
-    back = world_model.unknown_way_back(memory.model, s, a, s_next, terminated)
+    model = memory.model
+    back = world_model.unknown_way_back(model.way_back, model, s, a, s_next, terminated)
     if back >= 0:
         _update(params, memory, Transition(s_next, back, 0.0, s, -1, False, False), log)
-        world_model.assume(memory.model, s_next, back)
+        world_model.assume(model.is_assumed, s_next, back)
         _queue(params, memory, s_next, -1)
 
 
@@ -107,7 +108,7 @@ def _update(params: Params, memory: Memory, transition: Transition, log: BackupB
     Q[s, a] = target if n == 0 else (before * n + target) / (n + 1)
     V[s] = best_tried(Q, s)
     record(log, ONLINE, s, a, s_next, before, Q[s, a], r)
-    retain(params, model, s, a, Q[s, a])
+    retain(model.expendable, params, model, s, a, Q[s, a])
 
 
 def _queue(params: Params, memory: Memory, s: int, cause: int) -> None:
@@ -159,11 +160,11 @@ def replay(params: Params, memory: Memory, pause: Pause, rng: Generator, log: Ba
             )
             Q[s, a] = after
             V[s] = best_tried(Q, s)
-            revalue(params, model, s, a, after)
+            revalue(model.expendable, params, model, s, a, after)
             _queue(params, memory, s, row)
             edge = model.edges[edge]["next_in"]
     if phase == EPISODE_END:
-        forget_old_pairs(params, model)
+        forget_old_pairs(model.expendable, params, model)
         if params.reset_model:
             world_model.clear_model(model)
             priority_queue.clear(queue)

@@ -108,8 +108,13 @@ class Memory(NamedTuple):
     earnings: Earnings  # Rewards and changes of values so far, on which the end of a pause depends
 
 
+# The queue of a model is an argument, since numba omits code for None only there.
+
+
 @inlined
-def retain(params: Params, model: WorldModel, s: int, a: int, value: float) -> None:
+def retain(
+    queue: PriorityQueue | None, params: Params, model: WorldModel, s: int, a: int, value: float
+) -> None:
     """Note that a pair was tried, and forget what no longer fits.
 
     A pair is forgotten with all its outcomes, so that the probabilities of the remembered ones
@@ -124,14 +129,6 @@ def retain(params: Params, model: WorldModel, s: int, a: int, value: float) -> N
       was last tried, and decays by a factor e in `capacity` episodes, so that it lasts for
       capacity (1 + log N) episodes.
     """
-    _retain(model.expendable, params, model, s, a, value)
-
-
-@inlined
-def _retain(
-    queue: PriorityQueue | None, params: Params, model: WorldModel, s: int, a: int, value: float
-) -> None:
-    # A function, as are those below, since numba omits code for None only if it is an argument.
     if queue is None:
         return
     pair = s * model.visits.shape[1] + a
@@ -152,30 +149,21 @@ def _retain(
 
 
 @inlined
-def revalue(params: Params, model: WorldModel, s: int, a: int, value: float) -> None:
-    """Give a remembered pair its new value, if memories are kept by value."""
-    _revalue(model.expendable, params, model, s * model.visits.shape[1] + a, value)
-
-
-@inlined
-def _revalue(
-    queue: PriorityQueue | None, params: Params, model: WorldModel, pair: int, value: float
+def revalue(
+    queue: PriorityQueue | None, params: Params, model: WorldModel, s: int, a: int, value: float
 ) -> None:
+    """Give a remembered pair its new value, if memories are kept by value."""
     if queue is None:
         return
     if params.retention == VALUABLE:
+        pair = s * model.visits.shape[1] + a
         set_priority(queue, pair, -(value + _TIE * model.clock[0]), -1)
 
 
 @inlined
-def forget_old_pairs(params: Params, model: WorldModel) -> None:
+def forget_old_pairs(queue: PriorityQueue | None, params: Params, model: WorldModel) -> None:
     """Forget the pairs whose time is over, at the end of an episode."""
     model.clock[1] += 1
-    _forget_old_pairs(model.expendable, params, model)
-
-
-@inlined
-def _forget_old_pairs(queue: PriorityQueue | None, params: Params, model: WorldModel) -> None:
     if queue is None:
         return
     if params.retention in (EPISODES, FADING):
