@@ -521,13 +521,8 @@ class MDP:
             Of each transition (s, a, s'); each transition is listed once, with one reward.
         start_probability : array_like of float, shape (n_states,)
         terminal : array_like of bool, shape (n_states,)
-        action_names : iterable of str
-        position : array_like of float, shape (n_states, 2), optional
-            In cm.
-        labels : iterable, optional
-            The user's names of the states: numbers, texts or tuples of them.
-        name : str, default "mdp"
-            Name of the MDP in logs.
+        action_names, position, labels, name
+            As in `from_tables`.
 
         Examples
         --------

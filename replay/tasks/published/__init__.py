@@ -47,8 +47,9 @@ class TaskEntry(NamedTuple):
         ----------
         rng : numpy.random.Generator, optional
             Draws, for one animal, what the experiment leaves open: layouts, homes, sides, laps,
-            places per metre and so on; see the builder's docstring and the task's `remark`.
-            Without it, or with a builder that has no such parameter, the task is always the same.
+            places per metre, pauses of rest, the spread of rewards and so on; the task's `remark`
+            lists it. Without it, or with a builder that has no such parameter, the task is always
+            the same.
 
         Examples
         --------

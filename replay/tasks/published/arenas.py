@@ -39,10 +39,8 @@ def barrier_arena(
         Laps per session: 20, or 14 to 30 with `rng`; every second one leads home.
     n_sessions : int, default 4
     rng : numpy.random.Generator, optional
-        Draws, for one animal, what the experiment leaves open: layouts and home wells, the number
-        of laps, how many times home is found by chance before it is known (3, or 1 to 5), pauses of
-        rest, and the standard deviation of rewards. The grid of places is that of the wells and
-        does not change.
+        Draws, for one animal, what the experiment leaves open; see the task's `remark`. The grid of
+        places is that of the wells and does not change.
 
     Examples
     --------

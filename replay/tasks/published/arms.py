@@ -38,9 +38,7 @@ _W_NAMES = {
 def eight_arm(*, rng: np.random.Generator | None = None) -> Task:
     """Eight arms: one pays until it has been found 4 to 15 times, then another one does.
 
-    Laps are in the block ``search`` until the goal has been found, then in the block ``goal``. With
-    `rng` what the experiment leaves open is drawn for one animal: the number of goals, how often a
-    known goal is left, places per metre, pauses of rest, and the standard deviation of rewards. The
+    Laps are in the block ``search`` until the goal has been found, then in the block ``goal``. The
     goals are always drawn, with the laps.
 
     Examples
@@ -107,9 +105,6 @@ def _eight_arm_laps(task: Task, rng: np.random.Generator) -> Laps:
 def y_maze(*, rng: np.random.Generator | None = None) -> Task:
     """Y-maze: from each arm to each other one in turn; all arms pay.
 
-    With `rng` what the experiment leaves open is drawn for one animal: the number of laps, the
-    order of arms, places per metre, pauses of rest, and the standard deviation of rewards.
-
     Examples
     --------
     >>> len(y_maze().places)
@@ -150,10 +145,8 @@ def y_maze(*, rng: np.random.Generator | None = None) -> Task:
 def w_track(*, rng: np.random.Generator | None = None) -> Task:
     """W-track with alternation from the first lap on, in sessions of one day with rest in between.
 
-    There are 24 laps per session, outward and inward, or 16 to 40 with `rng`. With `rng` what the
-    experiment leaves open is drawn for one animal: also the probability of errors and how fast it
-    falls, places per metre, pauses of rest, and the standard deviation of rewards. The side visited
-    last before the first lap is always drawn, with the laps.
+    There are 24 laps per session, outward and inward, or 16 to 40 with `rng`. The side visited last
+    before the first lap is always drawn, with the laps.
 
     Examples
     --------

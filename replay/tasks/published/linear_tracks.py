@@ -62,8 +62,8 @@ def linear_track(
     n_laps : int, optional
         Further laps: 40, or 20 to 60 with `rng`, since rats differ in how much they run.
     rng : numpy.random.Generator, optional
-        Draws, for one animal, what the experiment leaves open: these numbers, the end at which it
-        begins, places per metre, pauses of rest, and the standard deviation of rewards.
+        Draws, for one animal, what the experiment leaves open: these numbers and what the task's
+        `remark` says.
     """
     variant = Variant(rng)
     n_training = variant.whole(20, 10, 40, n_training)
@@ -79,8 +79,7 @@ def linear_track_novel(*, rng: np.random.Generator | None = None) -> Task:
     """Linear track from the first lap on, in sessions with rest between them.
 
     There are 20 one-way laps per session, or 10 to 40 with `rng`, since rats differ in how much
-    they run. With `rng` what the experiment leaves open is drawn for one animal: also the end at
-    which it begins, places per metre, pauses of rest, and the standard deviation of rewards.
+    they run.
     """
     variant = Variant(rng)
     n_laps = variant.whole(20, 10, 40)
@@ -95,9 +94,7 @@ def linear_track_4x(n_laps: int | None = None, *, rng: np.random.Generator | Non
     """Linear track on which one end pays four times as much in the second of three epochs.
 
     There are 34 one-way laps per epoch, or 30 to 40 with `rng`; the experiment had 15 to 20 laps
-    back and forth. With `rng` what the experiment leaves open is drawn for one animal: also which
-    end changes (otherwise the far one), the end at which the animal begins, places per metre,
-    pauses of rest, and the standard deviation of rewards.
+    back and forth. With `rng` the end that changes is drawn; otherwise it is the far one.
     """
     return _reward_track("linear_track_4x", 4.0, n_laps, rng)
 
@@ -132,8 +129,7 @@ def long_track(n_laps: int | None = None, *, rng: np.random.Generator | None = N
     n_laps : int, optional
         One-way laps: 20, or 10 to 30 with `rng`, since rats differ in how much they run.
     rng : numpy.random.Generator, optional
-        Draws, for one animal, what the experiment leaves open: the number of laps, the end at which
-        it begins, places per metre, pauses of rest, and the standard deviation of rewards.
+        Draws, for one animal, what the experiment leaves open; see the task's `remark`.
     """
     variant = Variant(rng)
     n_laps = variant.whole(20, 10, 30, n_laps)
@@ -148,8 +144,7 @@ def two_tracks(*, rng: np.random.Generator | None = None) -> Task:
     """Two linear tracks: 16 laps there and back on the first, few on the second; then rest.
 
     There are 4 laps there and back on the second track, or 8, 4, 3, 2 or 1 with `rng`, as in the
-    five kinds of session [1]_. With `rng` what the experiment leaves open is drawn for one animal,
-    too: places per metre, pauses of rest, and the standard deviation of rewards.
+    five kinds of session [1]_.
 
     References
     ----------

@@ -47,9 +47,7 @@ def t_unvisited(*, rng: np.random.Generator | None = None) -> Task:
     """T-maze whose arms are known by sight: seeing an arm teaches the same as running along it.
 
     The phases are rest, the stem alone, both arms seen, one of them cued, rest, and the whole maze.
-    The laps ``look_cued`` and ``look_uncued`` are shown, also with ``behaviour="own"``. With `rng`
-    what the experiment leaves open is drawn for one animal: the side of the cued arm, the numbers
-    of laps and of looks, places per metre, pauses of rest, and the standard deviation of rewards.
+    The laps ``look_cued`` and ``look_uncued`` are shown, also with ``behaviour="own"``.
 
     Examples
     --------
@@ -62,11 +60,7 @@ def t_unvisited(*, rng: np.random.Generator | None = None) -> Task:
 
 
 def t_unvisited_unknown(*, rng: np.random.Generator | None = None) -> Task:
-    """T-maze whose arms are not known before they are run: seeing them teaches nothing.
-
-    With `rng` what the experiment leaves open is drawn for one animal: the side of the cued arm,
-    the number of laps, places per metre, pauses of rest, and the standard deviation of rewards.
-    """
+    """T-maze whose arms are not known before they are run: seeing them teaches nothing."""
     return _t_maze("t_unvisited_unknown", 0, Variant(rng))
 
 
@@ -128,10 +122,7 @@ def _laps(task: Task, rng: np.random.Generator) -> Laps:
 def t_revaluation(*, rng: np.random.Generator | None = None) -> Task:
     """T-maze with food and water, one of them restricted each day; rest before and after.
 
-    There are 16 laps a day, or 10 to 24 with `rng`. With `rng` what the experiment leaves open is
-    drawn for one animal: also the good that is restricted on the first day, what the other one
-    pays, how often each is chosen, places per metre, pauses of rest, and the standard deviation of
-    rewards.
+    There are 16 laps a day, or 10 to 24 with `rng`.
 
     Examples
     --------
@@ -199,9 +190,8 @@ def gupta_2t(n_laps: int | None = None, *, rng: np.random.Generator | None = Non
     n_laps : int, optional
         Laps per half-session: 12, or 8 to 20 with `rng`; in the experiment it lasted 20 minutes.
     rng : numpy.random.Generator, optional
-        Draws, for one animal, what the experiment leaves open: the number of laps, places per
-        metre, pauses of rest, and the standard deviation of rewards. The order of sessions is
-        always drawn, with the laps.
+        Draws, for one animal, what the experiment leaves open; see the task's `remark`. The order
+        of sessions is always drawn, with the laps.
 
     Examples
     --------
