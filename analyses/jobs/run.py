@@ -32,6 +32,7 @@ __all__ = ["draw", "manifest", "pieces_of", "run"]
 Result = TypeVar("Result")
 
 
+# Many parameters: what a command lets one choose of any study.
 def run(
     study: Study[PlanT],
     plan: PlanT,

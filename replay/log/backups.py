@@ -135,6 +135,7 @@ def keeps(log: BackupBuffer | None, phase: int) -> bool:
     return phase >= log.first_phase
 
 
+# Many parameters, since numba takes no record with defaults: each is a column of the log.
 @inlined
 def record(
     log: BackupBuffer | None,

@@ -41,6 +41,7 @@ _NUMBERS = "States are numbered from 0; pandas.factorize turns names into number
 _OPTIONAL = ("truncated", "next_action", "start_state", "time")
 
 
+# Many parameters: what a user may set of a run is set in one call, here and in `simulate`.
 @known_arguments
 def feed(
     learner: Any,

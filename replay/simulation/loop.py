@@ -175,6 +175,7 @@ def _compiled_loop(
     return _loop(learn, replay, act, most_backups, partial(compile_, what=f"the learner {name}"))
 
 
+# Longer than other functions: numba compiles a loop as one function, and its order is the contract.
 def _loop(
     learn: Callable[..., None],
     replay: Callable[..., None],

@@ -154,6 +154,7 @@ class Run:
         return pd.Series(facts).map(str).to_frame("Run").to_html()
 
 
+# Many parameters: what a user may set of a run is set in one call, here and in `feed`.
 @known_arguments
 def simulate(
     mdp: MDP | Protocol | Env[Any, Any],

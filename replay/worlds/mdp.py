@@ -496,6 +496,7 @@ class MDP:
         )
         return cls.from_transitions(**found._asdict())
 
+    # Many parameters: they are the fields of `Transitions`, by which conversions call it.
     @classmethod
     def from_transitions(
         cls,

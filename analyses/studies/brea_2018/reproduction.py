@@ -102,6 +102,7 @@ class Reproduction:
         return {**fields, **files, "parameters": parameters}
 
 
+# Many parameters: they are the options of ``replay reproduce``.
 def plan_reproduction(
     experiments: Sequence[str] = (),
     learners: Sequence[str] = (),

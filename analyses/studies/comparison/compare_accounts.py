@@ -49,6 +49,7 @@ _N_FIRST = 4
 _MOST_OWN = 5
 
 
+# Many parameters: they are the options of ``replay compare``.
 @known_arguments
 @typed
 def compare(
@@ -102,29 +103,10 @@ def compare(
     Returns
     -------
     dict of pandas.DataFrame
-        The tables by name; ``replay columns evidence`` explains the columns of one. All sequences
-        are place sequences.
-
-        ``evidence``
-            The evidence for each account from each finding, and what the account predicts.
-        ``fit``
-            The sum of each account beside the sums that it would have if it were true.
-        ``sums``
-            The evidence for each account, with one vote per study: from all findings, and from
-            diagnostic ones, in which some account surpasses the controls, so that these sums
-            favour accounts. Intervals are 95 % over studies.
-        ``confusion``
-            Which account ranks first if a simulated account were true.
-        ``measurements``
-            What one more study of each statistic is expected to tell about which account is true.
-        ``regions``
-            The values of each parameter with which an account agrees with a finding.
-        ``robustness``
-            Both sums and the order of accounts under each assumption of the scoring.
-        ``studies``, ``parameters``
-            The simulated studies, and their parameters.
-        ``findings``
-            The published findings.
+        The tables by name, all of place sequences: ``evidence``, ``sums``, ``fit``, ``confusion``,
+        ``identification``, ``mixtures``, ``classified``, ``measurements``, ``regions``,
+        ``robustness``, ``studies``, ``parameters`` and ``findings``. ``replay columns NAME`` says
+        what each holds. Sums over diagnostic findings favour accounts, those over all do not.
 
     Examples
     --------
