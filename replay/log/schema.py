@@ -305,16 +305,12 @@ def check_values(
 
 
 def join(
-    backups: Mapping[str, NDArray[Any]] | NDArray[Any],
-    rows: NDArray[np.int64],
-    causes: NDArray[np.int64],
-    goes_forward: bool = True,
+    backups: Any, rows: NDArray[np.int64], causes: NDArray[np.int64], goes_forward: bool = True
 ) -> NDArray[np.bool_]:
     """Tell which backups, given by their rows, are joined by those that they name as causes."""
     state, next_state = backups["state"], backups["next_state"]
-    return (state[causes] == next_state[rows]) | (
-        goes_forward & (next_state[causes] == state[rows])
-    )
+    joined: NDArray[np.bool_] = state[causes] == next_state[rows]
+    return joined | (next_state[causes] == state[rows]) if goes_forward else joined
 
 
 def _check_order(name: str, column: str, values: NDArray[Any], run: NDArray[Any]) -> None:

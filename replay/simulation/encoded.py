@@ -74,10 +74,10 @@ def act_encoded(
     history = _History(walk, n_steps, refit_at)
     acting = _Acting(driver, observed, history, coder, rows, min(longest, n_steps))
     driver.begin(acting.code)
-    address, kept = address_of(acting.step)
+    address, _kept = address_of(acting.step)  # the function must live as long as its address
+    given = Given(rows, acting.unknown, acting.start, address)
     for until, step in pairwise([0, *sorted({*refit_at, n_steps})]):
-        made = slice(until, step)
-        driver.feed(Given(rows[made], acting.unknown[made], acting.start[made], address))
+        driver.feed(given.rows(until, step))
         if step not in refit_at:
             break
         new = acting.refit(encoder, coder_rng, step)
@@ -86,14 +86,14 @@ def act_encoded(
             _learn_again(again, rows[:step], new, history.is_first, driver.action)
             again.writer, driver = writer, again
             acting.driver, acting.code = again, int(new[-1])
-    del kept
     if learner.description.needs_episodes and not observed.has_ended:
         raise ValueError(
             f"{learner.name!r} learns at an episode's end, but no episode of {observed.name!r} "
             f"ended in {n_steps} steps: run more steps, or choose another learner."
         )
     event_log, changes, places = driver.finish(), history.changes(), history.places()
-    last, world = places.drop_duplicates("code", keep="last"), None
+    last = places.drop_duplicates("code", keep="last")
+    world: MDP | None = None
     told = {
         "encoder": type(encoder).__name__,
         "learned_again_after": changes["step"].unique().tolist(),
