@@ -52,31 +52,16 @@ _PUBLISHED_QUEUE = {"priority_only_lowers": True, "queue_visited": True}
 
 @dataclass(frozen=True)
 class Experiment:
-    """One experiment of the paper.
+    """One experiment of the paper."""
 
-    Attributes
-    ----------
-    name : str
-        Its name in ``EXPERIMENTS``.
-    title : str
-        Title of the figure.
-    make : callable
-        ``make(seed) -> MDP`` draws a world.
-    n_steps : int
-        Steps per run in the paper.
-    n_mdps, n_seeds : int
-        Worlds, and runs of every learner in each of them, in the paper.
-    parameters : dict
-        Learner -> its parameters: those of the paper, or the learner's defaults under the same
-        conditions.
-    """
-
-    name: str
-    title: str
-    make: Callable[..., MDP]
-    n_steps: int
-    n_mdps: int
+    name: str  # its name in ``EXPERIMENTS``
+    title: str  # title of the figure
+    make: Callable[..., MDP]  # ``make(seed) -> MDP`` draws a world
+    n_steps: int  # steps per run in the paper
+    n_mdps: int  # worlds, and runs of every learner in each of them, in the paper
     n_seeds: int
+    # Learner -> its parameters: those of the paper, or the learner's defaults under the same
+    # conditions.
     parameters: Mapping[str, Any]
 
     @property
@@ -134,17 +119,10 @@ class Experiment:
 
 @dataclass(frozen=True)
 class Discrepancy:
-    """A discrepancy between the paper's text or table and its code.
+    """A discrepancy between the paper's text or table and its code."""
 
-    Attributes
-    ----------
-    what : str
-        A description, the text first, then the code.
-    changes : dict
-        Experiment -> learner -> the parameters that differ if the text is followed.
-    """
-
-    what: str
+    what: str  # a description, the text first, then the code
+    # Experiment -> learner -> the parameters that differ if the text is followed.
     changes: Mapping[str, Mapping[str, Mapping[str, Any]]]
 
 

@@ -353,42 +353,23 @@ HOOKS: tuple[Callable[..., Any], ...] = (replay, act, explore, causes, n_words, 
 
 @dataclass(frozen=True, repr=False)
 class Learner:
-    """A learner that is ready to run: a module and parameters, with every hook.
+    """A learner that is ready to run: a module and parameters, with every hook."""
 
-    Attributes
-    ----------
-    name : str
-        Its name in ``LEARNERS``, or that of a user's module.
-    module : LearnerModule
-        The module of its functions.
-    params : NamedTuple
-        Its parameters, checked.
-    ranges : dict of str to Between or Choice
-        The ranges of the parameters, for those that have one.
-    description : Description
-        What it is, with these parameters.
-    init, learn, most_backups : callable
-        The functions of the module.
-    replay, act, explore, causes, n_words : callable
-        The hooks of the module, or the defaults.
-    compiled : bool
-        Whether its functions are compiled.
-    """
-
-    name: str
-    module: LearnerModule
-    params: Any
-    ranges: dict[str, Between | Choice]
-    description: Description
-    init: Callable[[Any, Sizes], Any]
+    name: str  # its name in ``LEARNERS``, or that of a user's module
+    module: LearnerModule  # the module of its functions
+    params: Any  # its parameters, checked
+    ranges: dict[str, Between | Choice]  # the ranges of the parameters, for those that have one
+    description: Description  # what it is, with these parameters
+    init: Callable[[Any, Sizes], Any]  # the functions of the module
     learn: Callable[[Any, Any, Transition, BackupBuffer], None]
     most_backups: Callable[[Any, Any], int]
+    # The hooks of the module, or the defaults.
     replay: Callable[[Any, Any, Pause, np.random.Generator | None, BackupBuffer | None], None]
     act: Callable[[Any, Any, int, np.random.Generator], int]
     explore: Callable[[Any, Any, MDP | None], None]
     causes: Callable[[Any], NDArray[np.int64]]
     n_words: Callable[[Any, Any, Known], float]
-    compiled: bool
+    compiled: bool  # whether its functions are compiled
 
     @property
     def replays(self) -> bool:

@@ -97,25 +97,14 @@ class _Moves(NamedTuple):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Places:
-    """All states of a task, and where each action leads; see `explore`.
+    """All states of a task, and where each action leads; see `explore`."""
 
-    Attributes
-    ----------
-    graph : networkx.Graph or DiGraph
-        Nodes have `pos` (x, y) in cm.
-    states : tuple of State
-    rules : tuple of Rule
-        The rules under which the states were found.
-    neighbours : mapping of str to tuple of str
-        Node -> its neighbours in the order of the actions: anticlockwise from the east.
-    steps_from_home : mapping of str to int
-        Node -> its distance from home, which defines headings; empty in tasks without headings.
-    """
-
-    graph: nx.Graph
+    graph: nx.Graph  # nodes have `pos` (x, y) in cm
     states: tuple[State, ...]
-    rules: tuple[Rule, ...]
+    rules: tuple[Rule, ...]  # the rules under which the states were found
+    # Node -> its neighbours in the order of the actions: anticlockwise from the east.
     neighbours: Mapping[str, tuple[str, ...]]
+    # Node -> its distance from home, which defines headings; empty in tasks without headings.
     steps_from_home: Mapping[str, int]
 
     @cached_property

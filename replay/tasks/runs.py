@@ -96,26 +96,14 @@ def run_task(
 
 @dataclass(frozen=True, eq=False, repr=False)
 class GivenLaps:
-    """The laps of one animal as its task gives them: the same for all learners and parameters.
-
-    Attributes
-    ----------
-    task : Task
-    seed : int
-        Seed of laps and rewards.
-    laps : DataFrame
-        One row per lap, as in `TaskRun`.
-    experience : RecordedExperience
-        The steps, in states of the task's model, and the pauses of rest.
-    closed : dict
-        Step -> the moves between analysed states that are closed from then on.
-    """
+    """The laps of one animal as its task gives them: the same for all learners and parameters."""
 
     task: Task
-    seed: int
-    laps: pd.DataFrame
+    seed: int  # seed of laps and rewards
+    laps: pd.DataFrame  # one row per lap, as in `TaskRun`
+    # The steps, in states of the task's model, and the pauses of rest.
     experience: RecordedExperience
-    closed: ClosedMoves
+    closed: ClosedMoves  # step -> the moves between analysed states that are closed from then on
 
     def __repr__(self) -> str:
         """Show the task, the number of laps and the seed."""

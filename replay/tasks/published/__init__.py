@@ -15,22 +15,13 @@ __all__ = ["TASKS", "TaskEntry", "find_maze", "find_task", "landmarks", "maze_gr
 
 
 class TaskEntry(NamedTuple):
-    """The builder of a task, and the statistics that are computed in it.
+    """The builder of a task, and the statistics that are computed in it."""
 
-    Attributes
-    ----------
-    builder : callable
-        ``builder() -> Task``. If it has a parameter `rng`, it uses this
-        `numpy.random.Generator` to draw a variant of the task for one animal.
-    statistics : tuple of str
-        Names in ``analyses.measures.STATISTICS``.
-    min_length : int
-        Shorter sequences, in states, are not counted.
-    """
-
+    # ``builder() -> Task``. If it has a parameter `rng`, it uses this `numpy.random.Generator`
+    # to draw a variant of the task for one animal.
     builder: Callable[..., Task]
-    statistics: tuple[str, ...]
-    min_length: int = 5
+    statistics: tuple[str, ...]  # names in ``analyses.measures.STATISTICS``
+    min_length: int = 5  # shorter sequences, in states, are not counted
 
     def __repr__(self) -> str:
         """Summarise it in a line, without the address of its builder."""
