@@ -200,8 +200,8 @@ class RecordedExperience:
     rests: dict[int, int]  # number of preceding rows -> pauses of rest there
     time: NDArray[np.float64] | None = None  # (n_steps,): The time of each step, in seconds
     mdp: MDP | None = None  # the world, if it is known
-    # Numbers of preceding rows after which the animal paused within a lap: a learner that replays in
-    # all pauses, between laps and at rest, does so there, too.
+    # Numbers of preceding rows after which the animal paused within a lap: a learner that replays
+    # in all pauses, between laps and at rest, does so there, too.
     paused: frozenset[int] = frozenset()
 
     @classmethod
