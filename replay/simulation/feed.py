@@ -232,7 +232,8 @@ class RecordedExperience:
         if mdp is not None and mdp.n_states != n_states:
             raise ValueError(f"mdp has {mdp.n_states} states, but n_states is {n_states}.")
         given = _checked(transitions, n_states, n_actions, name)
-        steps, time = given.steps, None
+        steps = given.steps
+        time: NDArray[np.float64] | None = None
         if "time" in transitions:
             time = check_column(transitions, "time", "transitions", kind="number", missing=True)
             known = np.flatnonzero(~np.isnan(time))
