@@ -15,6 +15,7 @@ from scipy.stats import norm
 from analyses.findings.accounts import ACCOUNTS
 from analyses.inference import model_choice
 from analyses.inference.animals import Replayed, experienced_animal, replaying_animals
+from analyses.inference.conditions import given_conditions, senses_by_condition
 from analyses.inference.features import MEASURES, lost_bits, measure, replay_features
 from analyses.inference.groups import account_frequencies
 from analyses.inference.likelihood import ceiling_bits, held_out_bits, path_bits, walk_bits
@@ -878,7 +879,7 @@ def test_rewards_are_told_as_laboratories_have_them(table, paid, tmp_path):
     ({"step": [1], "visit": [0]}, "The column 'visit' of rewards is for rewards of a state"),
     ({"state": [3], "visit": [6]}, "visit 6 of state 3, which animal entered 6 times"),
     ({"state": [3, 3], "last_lap": [4, 0]}, "says twice what state 3 paid in lap 0"),
-    ({"x": [0.0], "y": [0.0]}, "The states of animal have no positions"),
+    ({"x": [0.0], "y": [0.0]}, "The states of animal have no positions: give"),
     ({"place": [3]}, r"rewards lacks the columns \['state'\]"),
 ])  # fmt: skip
 def test_rewards_that_say_nothing_or_too_much_are_refused(table, message):
@@ -967,6 +968,89 @@ def test_other_limits_of_a_prior(text, message):
     assert ACCOUNTS["sfma"].priors["inhibition_decay"].low == 0.5
     with pytest.raises(ValueError, match=message):
         named_accounts(few, [text])
+
+
+def raised_rat():
+    """To and fro on a line of six places; from lap 10 on, the right end pays four times as much."""
+    laps = [[*range(6)], [*range(5, -1, -1)]] * 10
+    moves = [(a, b, 0.0, b == lap[-1]) for lap in laps for a, b in pairwise(lap)]
+    steps = pd.DataFrame(moves, columns=STEPS.columns)
+    ends = np.flatnonzero(steps["terminated"])
+    steps.loc[ends, "reward"] = 1.0
+    steps.loc[ends[10::2], "reward"] = 4.0
+    x = 10.0 * np.arange(6)
+    world = replace(MDP.from_networkx(nx.path_graph(6)), position=np.column_stack((x, 0 * x)))
+    states = [(lap[::-1] if k >= 10 and k % 2 == 0 else lap) for k, lap in enumerate(laps)]
+    table = pd.DataFrame({"step": ends, "phase": "episode_end", "states": states})
+    [animal] = replaying_animals(EventLog({"steps": steps}, mdp=world), table)
+    return animal
+
+
+def test_replay_of_each_sense_is_compared_between_conditions(monkeypatch, tmp_path):
+    """This rat replays backwards only where the reward was raised; its account, every lap."""
+    animal = raised_rat()
+    places = animal.places
+    assert places.conditions == ("1 paid", "4 paid")
+    number = places.condition[animal.replayed.lap, animal.replayed.location]
+    assert number.tolist() == [0] * 10 + [1, 0] * 5
+    # A place next to an end has its condition; the middle has none.
+    assert places.condition[12].tolist() == [0, 0, -1, -1, 1, 1]
+    measured = pd.DataFrame({"forward": 1.0 - number, "backward": 1.0 * number})
+    senses = senses_by_condition(measured, number, places.conditions)
+    assert senses["backward", "4 paid", ""] == senses["backward", "4 paid", "1 paid"] == 1.0
+    assert senses["forward", "4 paid", "1 paid"] == -1.0
+    nowhere = senses_by_condition(measured, np.zeros(20), places.conditions)
+    assert np.isnan(nowhere["backward", "4 paid", "1 paid"])
+    monkeypatch.setattr(model_choice, "_N_TREES", 20)
+    plan = plan_explanation({"rat": animal}, ["episodic_control", "shuffled_laps"], n_draws=20)
+    found = run(replace(explanation.STUDY, figures={}), plan, tmp_path, tell=lambda text: None)
+    table = found["conditions.csv"].query("account == 'episodic_control'")
+    assert list(table["versus"]) == ["", "", "1 paid"] * 2
+    assert set(table["n_sequences"]) == {15, 5}
+    assert set(table["n_draws"]) == {20}
+    assert "forward where 4 paid, less where 1 paid" in (tmp_path / "report.md").read_text("utf-8")
+
+
+def test_conditions_are_given_as_a_table(tmp_path):
+    """By place and laps, by laps alone, by place in cm; and of each animal its own."""
+    animal = raised_rat()
+    world, distance = animal.log.mdp, animal.places.distance
+
+    def read(**columns):
+        return given_conditions(pd.DataFrame(columns), world, distance, 20)
+
+    names, number = read(condition=["before", "after"], last_lap=[9, None], first_lap=[None, 10])
+    assert names == ("before", "after")
+    assert number.tolist() == [[0] * 6] * 10 + [[1] * 6] * 10
+    names, number = read(condition=["left", "right", "left"], x=[1.0, 49.0, 31.0], y=0.0)
+    assert number[0].tolist() == [0, 0, 0, 0, 1, 1]  # 4 is next to 3 and to 5; the first counts
+    given = replace(animal, conditions=pd.DataFrame({"condition": ["left"], "state": [0]}))
+    assert given.places.conditions == ("left",)
+    assert given.digest() != animal.digest()
+    with pytest.raises(ValueError, match="says two things of state 3 in lap 0: say one"):
+        read(condition=["a", "b"], state=[3, 3])
+    with pytest.raises(ValueError, match="conditions has state 9; there are 6, from 0"):
+        read(condition=["a"], state=[9])
+    moves, events, mine = (tmp_path / name for name in ("rat.csv", "events.csv", "mine.csv"))
+    STEPS.to_csv(moves, index=False)
+    events.write_text("step,states\n5,3 2 1 0\n")
+    mine.write_text("animal,condition,state\nrat,here,3\ncat,there,3\n")
+    assert read_animals([moves], [events], conditions=mine)["rat"].places.conditions == ("here",)
+    mine.write_text("condition,state\nhere,3\nthere,3\n")
+    with pytest.raises(ValueError, match="says two things of state 3"):
+        read_animals([moves], [events], conditions=mine)
+
+
+def test_many_amounts_are_nothing_less_and_more():
+    """Places that always pay the same are no conditions."""
+    assert reverse_rat().places.conditions == ()
+    steps = STEPS.assign(reward=STEPS["reward"] * np.arange(36))
+    steps.loc[2, "reward"] = 0.0
+    places = experienced_animal(EventLog({"steps": steps})).places
+    assert places.conditions == ("nothing paid", "less paid", "more paid")
+    assert places.condition[0, [2, 3]].tolist() == [0, 0]
+    assert places.condition[11, 5] == 2
+    assert places.condition[0, 5] == -1  # not yet entered
 
 
 def test_sessions_of_one_animal_are_pooled(tmp_path):

@@ -48,6 +48,7 @@ def explain(
     /,
     events: Sequence[Path] = (),
     rewards: Path | None = None,
+    conditions: Path | None = None,
     pool: bool = False,
     accounts: Accounts = ("all",),
     prior: Priors = (),
@@ -84,6 +85,9 @@ def explain(
         (x and y in cm), or time (s, that of a pump), or step; with a column animal if animals
         differ. A state pays at every visit, or, with a column visit, at that one, or, with
         first_lap and last_lap, in these laps, all numbered from 0.
+    conditions : FILE, default what was paid, if that varies
+        What was varied: a table of condition, at a state or place (x and y in cm), from first_lap
+        to last_lap, or both; with a column animal if animals differ.
     reuse : FOLDER
         The result of an earlier explanation of the same replay, with fewer accounts or draws: what
         was simulated there is not simulated again.
@@ -92,7 +96,7 @@ def explain(
     from analyses.studies.explanation.inputs import read_animals
 
     with screen.status("Reading"):
-        animals = read_animals(result, events, rewards, pool)
+        animals = read_animals(result, events, rewards, pool, conditions)
     for animal in animals.values():
         for note in animal.notes:
             say(note)

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 from scipy.sparse import csgraph
 
+from analyses.inference.conditions import conditions_by_reward, given_conditions
 from analyses.inference.headings import Headings, headings_of
 from analyses.inference.moves import laps_of, paid_by_step, transitions_of
 from analyses.sequences.detection import RECORDED, Detection
@@ -92,6 +93,9 @@ class Places:
     n_made: NDArray[np.float64]
     # The place that paid most up to the end of each lap, the latest if several did; -1 if none.
     goal: NDArray[np.int32]
+    # The conditions of the experiment, and their numbers, shape (n_laps, n_places); -1: none.
+    conditions: tuple[str, ...]
+    condition: NDArray[np.int16]
     has_headings: bool = False  # whether the headings of replay are known
 
     @property
@@ -123,6 +127,8 @@ class ReplayingAnimal:
     headings: Headings | None = None
     told: float = 0.0  # the share of its sequences whose heading is known
     is_decoded: bool = False  # whether its replay was decoded, so that a part is not seen
+    # Conditions of the experiment, as of `given_conditions`; None: as rewards tell.
+    conditions: pd.DataFrame | None = None
 
     @cached_property
     def learned(self) -> EventLog:
@@ -145,7 +151,8 @@ class ReplayingAnimal:
     @cached_property
     def places(self) -> Places:
         """The places, and what they meant to the animal lap by lap."""
-        return replace(_places(self.log, self.track), has_headings=self.headings is not None)
+        found = _places(self.log, self.track, self.conditions)
+        return replace(found, has_headings=self.headings is not None)
 
     @property
     def lap_of_step(self) -> NDArray[np.int32]:
@@ -185,7 +192,8 @@ class ReplayingAnimal:
             arrays += [mdp.successor_offset, mdp.successor, mdp.probability, mdp.reward]
             arrays += [mdp.start_probability, mdp.terminal]
         phases = self.pauses["phase"].astype(str).tolist()
-        content = hashlib.sha256(repr((tuple(self.detection), phases)).encode())
+        given = () if self.conditions is None else (self.conditions.to_csv(index=False),)
+        content = hashlib.sha256(repr((tuple(self.detection), phases, *given)).encode())
         for part in arrays:
             content.update(np.ascontiguousarray(part).tobytes())
         return content.hexdigest()
@@ -419,7 +427,7 @@ def _pauses(steps: Columns, replayed: Replayed) -> pd.DataFrame:
     return pd.DataFrame(rows, columns=["step", "phase"])
 
 
-def _places(log: EventLog, track: Track) -> Places:
+def _places(log: EventLog, track: Track, conditions: pd.DataFrame | None) -> Places:
     steps: dict[str, Any] = dict(log.columns("steps"))
     n_places = max(int(max(track.graph, default=0)) + 1, log.mdp.n_states if log.mdp else 0)
     pairs = np.array([*track.graph.edges], dtype=np.int64).reshape(-1, 2)
@@ -450,6 +458,11 @@ def _places(log: EventLog, track: Track) -> Places:
         if paid[lap].max() > 0:
             latest = int(np.argmax(paid[lap]))
         goal[lap] = latest
+    if conditions is None or log.mdp is None:
+        names, condition = conditions_by_reward(steps, laps, distance)
+    else:
+        names, condition = given_conditions(conditions, log.mdp, distance, n_laps)
     return Places(
-        distance, move, ends.astype(np.int32), last_made, np.cumsum(n_made, axis=0), goal
+        distance, move, ends.astype(np.int32), last_made, np.cumsum(n_made, axis=0), goal,
+        names, condition,
     )  # fmt: skip

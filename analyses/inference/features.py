@@ -2,7 +2,8 @@
 
 Each sequence is described by its shape and by what its places and moves had meant to the animal;
 the features are the mean, the standard deviation and quantiles of these over all sequences
-(``MEASURES``), and how often each place is a beginning or an end, and each move is made.
+(``MEASURES``), how often each place is a beginning or an end, and each move is made, and how much
+replay of each sense differs between conditions of the experiment.
 """
 
 from __future__ import annotations
@@ -12,8 +13,9 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from analyses.inference.animals import Places, Replayed
+from analyses.inference.conditions import senses_by_condition
 
-__all__ = ["MEASURES", "lost_bits", "measure", "replay_features"]
+__all__ = ["MEASURES", "UNKNOWN", "lost_bits", "measure", "of_condition", "replay_features"]
 
 MEASURES = {
     "length": "number of places",
@@ -31,6 +33,9 @@ MEASURES = {
     "to_goal": "moves from its last place to the place that paid most",
 }
 """What is measured of each sequence."""
+
+UNKNOWN = -2.0
+"""A difference between conditions of which one has no sequence."""
 
 _QUANTILES = (0.1, 0.5, 0.9)
 _DIGITS = 12  # so many that counts can be had back from shares
@@ -100,9 +105,9 @@ def measure(replayed: Replayed, places: Places) -> pd.DataFrame:
 
 def replay_features(replayed: Replayed, places: Places) -> dict[str, float]:
     """Summarise all sequences; unknown values (such as a goal before any reward) become -1."""
-    measured = measure(replayed, places).to_numpy().T
+    measured = measure(replayed, places)
     found: dict[str, float] = {}
-    for name, values in zip(MEASURES, measured, strict=True):
+    for name, values in zip(MEASURES, measured.to_numpy().T, strict=True):
         known = values[~np.isnan(values)]
         if not len(known):
             known = np.array([-1.0])
@@ -130,8 +135,26 @@ def replay_features(replayed: Replayed, places: Places) -> dict[str, float]:
         goes = np.bincount(move[own], minlength=places.n_moves) / n_here[places.ends[:, 0]]
         names = [f"goes {here} to {there}{way}" for here, there in places.ends.tolist()]
         found |= dict(zip(names, goes.tolist(), strict=True))
+    if places.conditions:
+        number = np.where(
+            replayed.location >= 0, places.condition[replayed.lap, replayed.location], -1
+        )
+        senses = senses_by_condition(measured, number, places.conditions)
+        means = {of_condition(*key): value for key, value in senses.items()}
+        found |= {name: UNKNOWN if np.isnan(mean) else mean for name, mean in means.items()}
     # Two sums of the same numbers may differ in the last digits, which must not rank animals.
     return {name: round(value, _DIGITS) for name, value in found.items()}
+
+
+def of_condition(sense: str, condition: str, other: str) -> str:
+    """Name the feature of a sense in one condition, or in one less that in another.
+
+    Examples
+    --------
+    >>> of_condition("backward", "4 paid", "1 paid")
+    'mean of backward where 4 paid, less where 1 paid'
+    """
+    return f"mean of {sense} where {condition}" + f", less where {other}" * bool(other)
 
 
 def lost_bits(rows: pd.DataFrame, others: pd.DataFrame) -> NDArray[np.float64]:

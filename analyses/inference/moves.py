@@ -15,7 +15,14 @@ from replay.checks import check_all, check_column, check_table
 from replay.simulation.feed import paid_rewards
 from replay.worlds.mdp import MDP
 
-__all__ = ["REWARD_COLUMNS", "check_rewards", "laps_of", "paid_by_step", "transitions_of"]
+__all__ = [
+    "REWARD_COLUMNS",
+    "check_rewards",
+    "laps_of",
+    "nearest_states",
+    "paid_by_step",
+    "transitions_of",
+]
 
 _WHOLE, _NUMBER = {"kind": "whole", "at_least": 0}, {"kind": "number"}
 _LAP = {"kind": "number", "at_least": 0, "missing": True}
@@ -145,10 +152,7 @@ def _steps_at(time: pd.Series, steps: Columns, name: str) -> NDArray[np.int64]:
 def _paid_visits(table: pd.DataFrame, steps: Columns, world: MDP, name: str) -> pd.DataFrame:
     """List the steps that enter a state when it pays."""
     if "x" in table:
-        if world.position is None:
-            raise ValueError(f"The states of {name} have no positions: give rewards by 'state'.")
-        away = world.position[:, None] - table[["x", "y"]].to_numpy(dtype=float)
-        table = table.assign(state=np.nanargmin(np.hypot(*away.T), axis=1))
+        table = table.assign(state=nearest_states(table, world))
     entered = np.where(steps["state"] != steps["next_state"], steps["next_state"], -1)
     lap, parts = laps_of(steps), []
     for row in table.to_dict("records"):
@@ -169,3 +173,11 @@ def _paid_visits(table: pd.DataFrame, steps: Columns, world: MDP, name: str) -> 
             f"rewards says twice what state {entered[again]} paid in lap {lap[again]}: say it once."
         )
     return found
+
+
+def nearest_states(table: pd.DataFrame, world: MDP) -> NDArray[np.int64]:
+    """Find the state nearest to each place, `x, y` in cm."""
+    if world.position is None:
+        raise ValueError(f"The states of {world.name} have no positions: give 'state', not 'x'.")
+    away = world.position[:, None] - table[["x", "y"]].to_numpy(dtype=float)
+    return np.asarray(np.nanargmin(np.hypot(*away.T), axis=1))

@@ -70,6 +70,11 @@ recording. `predictions.csv` and the figure have all accounts; in the comparison
 recording` they ran in other mazes."""
 
 
+_CONDITIONS = """The mean share of moves that are replayed forward or backward, by where and when \
+the animal paused, beside what the account that comes first predicts. `conditions.csv` has all \
+accounts: one that predicts no change where there is one is contradicted, whatever its mean."""
+
+
 def no_predictions(has_positions: bool) -> str:
     """Say why an animal has no row in ``predictions.csv``."""
     if has_positions:
@@ -193,23 +198,38 @@ def _of_animal(
     predicted = predicted[predicted["account"].isin(verdict.account.split(" or "))]
     if len(predicted):
         yield _PREDICTED
-        compared = [
-            (
-                f"{row.statistic}: {' '.join(row.label.split())}",
-                row.account,
-                f"{row.value:.2f}",
-                f"{row.predicted:.2f} ({row.predicted_low:.2f} to {row.predicted_high:.2f})",
-                "outside"
-                if row.value < row.predicted_low - _TINY or row.value > row.predicted_high + _TINY
-                else "",
-            )
-            for row in rows_of(predicted)
-        ]
-        yield markdown(("statistic", "account", "here", "predicted (90 %)", ""), compared)
+        yield _beside(
+            (f"{row.statistic}: {' '.join(row.label.split())}", row) for row in rows_of(predicted)
+        )
+    compared = own["conditions.csv"]
+    compared = compared[compared["account"].isin(verdict.account.split(" or "))]
+    if len(compared):
+        yield _CONDITIONS
+        yield _beside(
+            (f"{row.sense} where {row.condition}{row.versus and f', less where {row.versus}'}", row)
+            for row in rows_of(compared)
+        )
     yield from _items(
         "What tells accounts apart here, first",
         own["importance.csv"]["feature"].head(8).tolist(),
     )
+
+
+def _beside(named: Iterable[tuple[str, Any]]) -> str:
+    """Write what was found beside what an account predicts."""
+    rows = [
+        (
+            name,
+            row.account,
+            f"{row.value:.2f}",
+            f"{row.predicted:.2f} ({row.predicted_low:.2f} to {row.predicted_high:.2f})",
+            "outside"
+            if row.value < row.predicted_low - _TINY or row.value > row.predicted_high + _TINY
+            else "",
+        )
+        for name, row in named
+    ]
+    return markdown(("statistic", "account", "here", "predicted (90 %)", ""), rows)
 
 
 def _items(title: str, items: Iterable[str]) -> Iterator[str]:

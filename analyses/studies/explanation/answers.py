@@ -18,7 +18,8 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from analyses.inference.animals import FEW_SEQUENCES, Replayed, ReplayingAnimal
-from analyses.inference.features import replay_features
+from analyses.inference.conditions import senses_by_condition
+from analyses.inference.features import UNKNOWN, measure, of_condition, replay_features
 from analyses.inference.groups import account_frequencies
 from analyses.inference.likelihood import ceiling_bits, held_out_bits, walk_bits
 from analyses.inference.model_choice import (
@@ -135,6 +136,7 @@ def answer(
         "predictions.csv": beside_own_accounts(
             animal, tables["statistics"], [k for k, a in plan.accounts.items() if a.is_control]
         ),
+        "conditions.csv": _by_condition(plan, animal, simulations),
     }  # fmt: skip
 
 
@@ -248,6 +250,29 @@ def _misfits(simulated: pd.DataFrame, own: pd.DataFrame) -> pd.DataFrame:
     outside = table[(value < low - _TINY) | (value > high + _TINY)]
     ordered: pd.DataFrame = outside.sort_values("distance", ascending=False, kind="stable")
     return ordered.head(_N_MISFITS)
+
+
+def _by_condition(
+    plan: ExplanationPlan, animal: ReplayingAnimal, simulations: Simulations
+) -> pd.DataFrame:
+    """Put replay of each sense by condition beside what each account predicts for it."""
+    seen, places, rows = animal.replayed, animal.places, []
+    if not places.conditions:
+        return pd.DataFrame(columns=list(TABLES["conditions.csv"].columns))
+    number = np.where(seen.location >= 0, places.condition[seen.lap, seen.location], -1)
+    own = senses_by_condition(measure(seen, places), number, places.conditions)
+    for (sense, condition, other), value in own.items():
+        n = np.count_nonzero(number == places.conditions.index(condition))
+        predicted = simulations.features[of_condition(sense, condition, other)]
+        for name in simulations.names:
+            known = predicted[(simulations.account == name) & (predicted > UNKNOWN)]
+            low, middle, high = known.quantile([0.05, 0.5, 0.95])
+            n_draws = len(np.unique(simulations.draw[known.index]))
+            rows.append((name, sense, condition, other, n, value, low, middle, high, n_draws,
+                         plan.accounts[name].is_control))  # fmt: skip
+    names = [name for name in TABLES["conditions.csv"].columns if name != "animal"]
+    table = pd.DataFrame(rows, columns=names)
+    return table[table["value"].notna() & (table["n_draws"] >= _LEAST_ANIMALS)]
 
 
 def group_of(

@@ -58,7 +58,8 @@ _COLUMNS = {
     file: list(TABLES[f"explain/{file}" if file == "confusion.csv" else file].columns)
     for file in (
         "verdicts.csv", "probabilities.csv", "parameters.csv", "misfits.csv", "importance.csv",
-        "explained.parquet", "confusion.csv", "places.csv", "predictions.csv", "group.csv",
+        "explained.parquet", "confusion.csv", "places.csv", "predictions.csv", "conditions.csv",
+        "group.csv",
     )
 }  # fmt: skip
 """File -> its columns; in the order of `Explanation`."""
@@ -88,6 +89,8 @@ class Explanation(NamedTuple):
     predictions : DataFrame
         The statistics of each animal's replay beside those of accounts after the same moves; empty
         without positions of the states.
+    conditions : DataFrame
+        Forward and backward replay by condition, beside what accounts predict; empty without.
     group : DataFrame
         The frequencies of classes among animals; empty for a single animal.
     """
@@ -101,6 +104,7 @@ class Explanation(NamedTuple):
     confusion: pd.DataFrame
     places: pd.DataFrame
     predictions: pd.DataFrame
+    conditions: pd.DataFrame
     group: pd.DataFrame
 
     def __repr__(self) -> str:
@@ -115,6 +119,7 @@ def explain(
     *,
     accounts: Iterable[str] | Mapping[str, Account] | None = None,
     rewards: Any = None,
+    conditions: pd.DataFrame | None = None,
     n_draws: int = N_DRAWS_EXPLAINED,
     wrong_places: float | None = None,
     seed: int = 0,
@@ -136,6 +141,10 @@ def explain(
         visits, in a `visit`, or from `first_lap` to `last_lap` (numbered from 0). A model's log has
         rewards; a recording has none, and needs this. For several animals it may be a mapping from
         their names to these.
+    conditions : DataFrame, optional
+        What was varied: `condition`, a name, at a `state` or place (`x, y` in cm), from `first_lap`
+        to `last_lap` (numbered from 0), or both. By default, what rewards tell: places that pay, by
+        what they paid last, if that varies.
     n_draws : int, default 64
         Number of draws from the priors of each account, at least 20.
     wrong_places : float, optional
@@ -182,7 +191,7 @@ def explain(
             made = [replace(animal, is_decoded=True) for animal in made]
         else:
             made = replaying_animals(each, name=name, rewards=own)
-        animals |= {animal.name: animal for animal in made}
+        animals |= {each.name: replace(each, conditions=conditions) for each in made}
     plan = plan_explanation(
         animals, accounts, n_draws=n_draws, wrong_places=wrong_places, seed=seed
     )

@@ -13,6 +13,7 @@ import numpy as np
 import pandas as pd
 
 from analyses.inference.animals import ReplayingAnimal, experienced_animal, replaying_animals
+from analyses.inference.conditions import check_conditions
 from analyses.inference.moves import check_rewards
 from analyses.recordings.basics.arena import world_of
 from analyses.recordings.basics.judgement import Judgement
@@ -36,6 +37,7 @@ def read_animals(
     events: Sequence[str | Path] = (),
     rewards: str | Path | None = None,
     pool: bool = False,
+    conditions: str | Path | None = None,
 ) -> dict[str, ReplayingAnimal]:
     """Read the animals of several results, or with `pool` the sessions of one animal.
 
@@ -92,7 +94,13 @@ def read_animals(
             "for each result."
         )
     if pool and len(animals) > 1:
-        return {next(iter(animals)): _pooled(list(animals.values()))}
+        animals = {next(iter(animals)): _pooled(list(animals.values()))}
+    if conditions is None:
+        return animals
+    table = check_conditions(_read(conditions), str(conditions))
+    for name, animal in animals.items():
+        animals[name] = replace(animal, conditions=_of_animal(table, name, "conditions"))
+        _ = animals[name].places  # before hours of simulation
     return animals
 
 
@@ -253,13 +261,13 @@ def _rewards_in(path: str | Path | None) -> Iterator[None]:
         raise ValueError(f"{path}: {error}") from None
 
 
-def _of_animal(paid: pd.DataFrame | None, name: str) -> Any:
-    """Select the rewards of an animal, in the form that `explain` takes."""
+def _of_animal(paid: pd.DataFrame | None, name: str, what: str = "rewards") -> Any:
+    """Select the rewards or conditions of an animal, in the form that `explain` takes."""
     if paid is None:
         return None
     own = paid[paid["animal"].astype(str) == name] if "animal" in paid else paid
     if not len(own):
-        raise ValueError(f"The table of rewards has no row for the animal {name!r}.")
+        raise ValueError(f"The table of {what} has no row for the animal {name!r}.")
     return own.drop(columns="animal", errors="ignore")
 
 
