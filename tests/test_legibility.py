@@ -15,10 +15,11 @@ import parity_figures
 import pytest
 
 from analyses import classify, plots
+from analyses.plots.style import label
 from analyses.recordings.decide.controls import CONTROLS
 from analyses.studies import encoder_figures, reward_figures
 from analyses.studies.recorded_replay.statistics import beside_predictions, read_predictions
-from analyses.tables import EXPERIMENT_ORDER, KINDS
+from analyses.tables import EXPERIMENT_ORDER, KINDS, account_of
 from replay import simulate
 from replay.data import reference_table
 from replay.experiments import PAPER_LEARNERS
@@ -359,6 +360,22 @@ def test_the_figures_of_a_study_are_legible(assert_legible):
     for figure in figures.values():
         assert figure.get_size_inches()[1] < 22 / 2.54
         assert_legible(figure)
+
+
+def test_a_study_of_one_finding_is_ordered_by_its_evidence(assert_legible):
+    """In a column; accounts without such replay have no row, and are named below."""
+    rows = reference_table("comparison/evidence")
+    rows = rows[rows["finding"] == rows["finding"].iloc[0]]
+    ((_, figure),) = plots.study_figures(rows)
+    assert figure.get_size_inches()[0] == pytest.approx(8.5 / 2.54)
+    assert_legible(figure)
+    (ax,) = figure.axes
+    ordered = rows.dropna(subset="predicted").sort_values("evidence", ascending=False)
+    names = [text.get_text() for text in ax.get_yticklabels()]
+    assert len(names) == len(ordered) < len(rows)
+    first = label(account_of(ordered["account"].iloc[0]))
+    assert names[0].removesuffix("*") == first
+    assert "No such replay: " in figure.texts[0].get_text().replace("\n", " ")
 
 
 def test_shipped_pictures_fit_a_page():

@@ -83,7 +83,7 @@ def plot_event_path(
     ax.scatter(x, y, c=moments, cmap=_TIME_COLOURS, s=9, linewidths=0, zorder=3)
     if animal is not None:
         x, y = check_array(animal, "animal", kind="number", missing=True)
-        ax.scatter(x, y, marker="s", s=46, color="none", edgecolors="black", linewidths=1, zorder=4)
+        ax.scatter(x, y, marker="s", s=46, color="none", edgecolors="black", linewidths=1, zorder=6)
     box = {"boxstyle": "circle,pad=0.15", "fc": "white", "ec": "0.5", "linewidth": 0.4}
     for node, place in zip(track.nodes, track.node_position, strict=True) if named else ():
         look: Look = {"fontsize": SMALL, "ha": "center", "va": "center", "zorder": 5, "bbox": box}

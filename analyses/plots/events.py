@@ -133,6 +133,9 @@ def plot_event(
         figure.set_figheight(height + _KEY * (len(kinds) + 1) + _TITLE)
     plot_mdp(world, ax, rewards=False)
     shared = log.provenance.get(SHARED, []) if world is log.mdp else []
+    if shared:  # moves between codes cross the whole world, and would hide what is replayed
+        for lines in ax.collections:
+            lines.set_alpha(0.25)
     ax.plot(*position[shared].T, **_SHARED)
     draw_walk(steps, first, path, position, world, ax)
     ax.set(xlim=limits[0], ylim=limits[1], aspect="equal" if to_scale else "auto")

@@ -237,6 +237,7 @@ def _study_figure(rows: pd.DataFrame) -> Figure:
         [label[:1].upper() + label[1:] for label in rows.drop_duplicates("finding")["label"]],
         _COLUMNS,
         _panel_height(rows[rows["account"].isin(accounts)]),
+        width_cm=COLUMN_WIDTH if len(findings) == 1 else FULL_WIDTH,
         labels_cm=3.2,
         letters=False,
         sharey=True,

@@ -237,8 +237,8 @@ def figure_style(
     ...     mpl.rcParams["font.size"]
     9.0
     """
-    given_mappings = {"colours": colours, "labels": labels, "settings": settings}
-    for argument, changed in given_mappings.items():
+    mappings = {"colours": colours, "labels": labels, "settings": settings}
+    for argument, changed in mappings.items():
         if not (changed is None or isinstance(changed, Mapping)):
             raise TypeError(f"{argument} must be a dict by name, got {shown(changed)}.")
     known = [*_LABELS, *_KIND_COLOURS]
@@ -260,13 +260,14 @@ def figure_style(
                 f"The colour of {name!r} is {shown(colour)}, which is unknown to matplotlib. Give "
                 "a name such as 'black' or a code such as '#0072b2'."
             )
-    for name in settings or {}:
+    asked: Mapping[str, Any] = settings or {}
+    for name in asked:
         if name not in mpl.rcParams:
             close = difflib.get_close_matches(str(name), mpl.rcParams, n=1)
             hint = f" Did you mean {close[0]!r}?" if close else ""
             raise ValueError(f"matplotlib has no setting {shown(name)}.{hint}")
     # Where figures are shown is no matter of style, and asking for it would load pyplot.
-    own = {name: settings[name] for name in settings or () if name != "backend"}  # type: ignore[index]
+    own = {name: asked[name] for name in asked if name != "backend"}
     before = _changes.get(_UNCHANGED)
     changes = _Changes(
         {**before.colours, **{plain(name): each for name, each in (colours or {}).items()}},
