@@ -259,7 +259,7 @@ from replay.learners.prioritized_sweeping import (
 """
 
 
-def test_a_cause_that_was_not_announced_is_an_error(monkeypatch):
+def test_a_cause_that_was_not_announced_is_an_error(monkeypatch, plain):
     Small(monkeypatch, 50, 64)
     counts, learner = ReplayCounts(3000, 100), module("forgetful", FORGETFUL)
     with pytest.raises(ValueError, match=r"the learner's causes\(\) must list it"):

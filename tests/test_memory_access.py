@@ -297,7 +297,7 @@ def test_the_softmax(rng):
     assert {softmax(values, 0, 0.0, rng) for _ in range(100)} == {0, 1, 2}
 
 
-def test_a_learner_of_ones_own_may_log_gain_and_need():
+def test_a_learner_of_ones_own_may_log_gain_and_need(plain):
     source = """
 from replay.log.backups import record
 from replay.learners import q_learning
