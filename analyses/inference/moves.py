@@ -107,7 +107,7 @@ def paid_by_step(
     >>> steps = {"state": np.array([0, 1, 0, 1]), "next_state": np.array([1, 2, 1, 2]),
     ...          "terminated": np.array([False, True] * 2), "truncated": np.zeros(4, bool),
     ...          "reward": np.full(4, np.nan), "time": np.array([1.0, 2.0, 5.0, 6.0])}
-    >>> world = MDP.from_tables([[1], [2], [2]], terminal=[2])
+    >>> world = MDP.from_tables([[1], [2], [2]], reward=np.zeros(3), terminal=[2])
     >>> pumps = pd.DataFrame({"time": [6.2], "reward": 1.0})
     >>> paid_by_step(steps, pumps, world, "rat").tolist()
     [0.0, 0.0, 0.0, 1.0]
