@@ -11,7 +11,7 @@ from analyses.plots.decoded_event import posterior_figure
 from analyses.recordings import find_replay
 from analyses.recordings.basics.arena import arena_graph, find_arena, world_of
 from analyses.recordings.basics.binned_track import bins_on_way, cut_track, project
-from analyses.recordings.basics.judgement import ARENA
+from analyses.recordings.basics.settings import ARENA
 from analyses.recordings.prepare.likelihood import log_likelihood
 from analyses.recordings.prepare.place_fields import place_fields
 from analyses.recordings.prepare.running import running, running_bins
@@ -20,7 +20,7 @@ from analyses.recordings.prepare.state_space_decoder import state_posterior, wal
 from analyses.recordings.prepare.visits import find_visits
 from analyses.recordings.readers import read_recording
 from analyses.recordings.readers.track_graphs import draw_track, read_track
-from analyses.recordings.recover.simulated_arena import simulated_arena
+from analyses.recordings.recover.simulated_recording import simulated_arena
 from analyses.reports import notes_of
 
 SMALL = ARENA._replace(state_size=25.0, other_sizes=(), n_shuffles=5, n_controls=3)

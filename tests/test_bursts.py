@@ -8,7 +8,7 @@ import pytest
 from verification.two_way_rats import simulate_two_way_rat
 
 from analyses.recordings import find_replay
-from analyses.recordings.basics.judgement import Judgement
+from analyses.recordings.basics.settings import Judgement
 
 JUDGEMENT = Judgement(n_shuffles=5, n_controls=3, other_sizes=())
 

@@ -6,17 +6,18 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from analyses.recordings.basics.judgement import Judgement
 from analyses.recordings.basics.recording import Posterior
+from analyses.recordings.basics.settings import Judgement
 from analyses.recordings.decide import scoring
-from analyses.recordings.decide.calibration import (
+from analyses.recordings.decide.conclusions import conclude
+from analyses.recordings.decide.controls import (
+    CONTROLS,
+    EXCHANGED,
     calibrate,
     least_reached,
     tail_rates,
     without_replay,
 )
-from analyses.recordings.decide.conclusions import conclude
-from analyses.recordings.decide.controls import CONTROLS, EXCHANGED
 from analyses.recordings.decide.scores import find_routes
 from analyses.recordings.decide.scoring import Scored, n_blocks, score_block
 from analyses.recordings.prepare.likelihood import log_likelihood

@@ -5,7 +5,7 @@ from dataclasses import replace
 import pandas as pd
 import pytest
 
-from analyses.recordings.basics.judgement import Judgement
+from analyses.recordings.basics.settings import Judgement
 from analyses.recordings.decide.choices import (
     _others,
     shares_by_choice,

@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 from scipy import io
 
-from analyses.recordings.basics.clocks import check_digits, order_in_time
+from analyses.recordings.basics.observed import check_digits, order_in_time
 from analyses.recordings.basics.recording import Posterior, Recording
 from analyses.recordings.basics.settings import RIPPLES, Criteria
 from analyses.recordings.prepare.candidate_events import candidate_events

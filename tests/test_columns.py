@@ -12,7 +12,7 @@ from pyarrow import parquet
 from analyses import plots
 from analyses.jobs.columns import TABLES, TEXTS
 from analyses.jobs.run import run
-from analyses.recordings.basics.judgement import Judgement
+from analyses.recordings.basics.settings import Judgement
 from analyses.recordings.recover.simulated_recording import simulated_recording
 from analyses.studies import STUDIES, find_study
 from analyses.studies.brea_2018.reproduce import STUDY as REPRODUCTION

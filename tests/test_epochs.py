@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from analyses.recordings import find_replay
-from analyses.recordings.basics.judgement import Judgement
 from analyses.recordings.basics.observed import Observed
+from analyses.recordings.basics.settings import Judgement
 from analyses.recordings.decide.epochs import compare_epochs, count_blocks, count_in_epochs
 from analyses.recordings.readers import read_recording
 from analyses.recordings.recover.simulated_recording import simulated_recording

@@ -38,7 +38,7 @@ from analyses.jobs.run import run
 from analyses.jobs.study import Piece
 from analyses.measures import QUESTIONS
 from analyses.recordings import find_replay
-from analyses.recordings.basics.judgement import Judgement
+from analyses.recordings.basics.settings import Judgement
 from analyses.recordings.recover.simulated_recording import simulated_recording
 from analyses.sequences.detection import Detection
 from analyses.sequences.sequences import Lists

@@ -8,9 +8,8 @@ import pandas as pd
 import pytest
 
 from analyses.recordings import find_replay
-from analyses.recordings.basics.judgement import Judgement
 from analyses.recordings.basics.recording import Posterior, Recording
-from analyses.recordings.basics.settings import Settings
+from analyses.recordings.basics.settings import Judgement, Settings
 from analyses.recordings.decide.conclusions import conclude
 from analyses.recordings.decide.event_kinds import event_kinds
 from analyses.recordings.decide.scoring import Scored, n_blocks, score_block

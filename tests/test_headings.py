@@ -10,10 +10,9 @@ import pytest
 
 from analyses.recordings import find_replay
 from analyses.recordings.basics.binned_track import cut_track
-from analyses.recordings.basics.judgement import Judgement
 from analyses.recordings.basics.observed import Seen
 from analyses.recordings.basics.recording import Posterior
-from analyses.recordings.basics.settings import Settings
+from analyses.recordings.basics.settings import Judgement, Settings
 from analyses.recordings.prepare.headings import (
     headed_fields,
     heading_of_ways,

@@ -6,9 +6,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from analyses.recordings.basics.judgement import Judgement
-from analyses.recordings.basics.settings import Criteria, Settings
-from analyses.recordings.decide.calibration import Calibration
+from analyses.recordings.basics.settings import Criteria, Judgement, Settings
+from analyses.recordings.decide.controls import Calibration
 from analyses.recordings.prepare.detection import find_events
 from analyses.recordings.prepare.recorded_experience import experience_of
 from analyses.recordings.prepare.session import prepare

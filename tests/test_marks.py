@@ -9,8 +9,8 @@ from simulated_marks import unsorted
 
 from analyses.recordings import find_replay
 from analyses.recordings.basics.binned_track import cut_track
-from analyses.recordings.basics.judgement import Judgement
 from analyses.recordings.basics.marks import classes_of_marks, exchanged
+from analyses.recordings.basics.settings import Judgement
 from analyses.recordings.decide.controls import with_exchanged_cells
 from analyses.recordings.prepare.likelihood import log_likelihood
 from analyses.recordings.prepare.place_fields import place_fields

@@ -17,8 +17,8 @@ from test_mat_files import write_73
 from test_readers import RECORDINGS, Group, needs_recordings
 
 from analyses.recordings import find_replay
-from analyses.recordings.basics.judgement import Judgement
 from analyses.recordings.basics.observed import Observed
+from analyses.recordings.basics.settings import Judgement
 from analyses.recordings.prepare.recorded_experience import experience_of
 from analyses.recordings.prepare.session import prepare
 from analyses.recordings.readers import read_recording

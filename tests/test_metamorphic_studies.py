@@ -14,10 +14,10 @@ from test_page import data_of, unpack
 from analyses.jobs.results import Results
 from analyses.jobs.run import run
 from analyses.recordings import find_replay
-from analyses.recordings.basics.judgement import Judgement
 from analyses.recordings.basics.observed import Observed
 from analyses.recordings.basics.parts import join_parts
 from analyses.recordings.basics.recording import Recording
+from analyses.recordings.basics.settings import Judgement
 from analyses.recordings.prepare.session import prepare
 from analyses.recordings.recover.cells import Cells
 from analyses.recordings.recover.observe import observe

@@ -21,8 +21,8 @@ from analyses.measures.chance import (
     random_walks,
     shuffled_order,
 )
+from analyses.sequences.pauses import find_segments
 from analyses.sequences.place_sequences import Detection
-from analyses.sequences.segments import find_segments
 from analyses.sequences.sequences import Lists
 
 REFERENCE = Path(__file__).parent / "reference"

@@ -7,10 +7,9 @@ import pandas as pd
 import pytest
 
 from analyses.recordings.basics.binned_track import cut_track
-from analyses.recordings.basics.judgement import Judgement
 from analyses.recordings.basics.observed import Observed, tracked
 from analyses.recordings.basics.recording import Recording
-from analyses.recordings.basics.settings import Criteria, Settings
+from analyses.recordings.basics.settings import Criteria, Judgement, Settings
 from analyses.recordings.decide.held_out import _gains as gains
 from analyses.recordings.decide.scoring import score_block
 from analyses.recordings.prepare.candidate_events import candidate_events
@@ -22,9 +21,8 @@ from analyses.recordings.prepare.detection import (
     signals_within,
 )
 from analyses.recordings.prepare.evidence import EVIDENCE, Evidence
-from analyses.recordings.prepare.lap_ends import find_lap_ends
 from analyses.recordings.prepare.place_fields import recorded_fields
-from analyses.recordings.prepare.recorded_experience import experience_of
+from analyses.recordings.prepare.recorded_experience import experience_of, find_lap_ends
 from analyses.recordings.prepare.running import running, slow_stretches
 from analyses.recordings.prepare.session import _always_seen as always_seen
 from analyses.recordings.prepare.session import prepare

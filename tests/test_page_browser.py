@@ -15,7 +15,7 @@ from analyses import classify, place_sequences
 from analyses.page import write_page
 from analyses.recordings import find_replay
 from analyses.recordings.basics.binned_track import cut_track
-from analyses.recordings.basics.judgement import Judgement
+from analyses.recordings.basics.settings import Judgement
 from analyses.recordings.prepare.evidence import Evidence
 from analyses.recordings.recover.simulated_recording import simulated_recording
 from analyses.studies.pages import DecodedResults

@@ -20,8 +20,7 @@ from analyses.recordings.readers import read_recording
 from analyses.recordings.readers.claims import check_hdf5
 from analyses.recordings.readers.contents import describe_file
 from analyses.recordings.readers.table_files import open_table, read_events
-from analyses.recordings.readers.track_graphs import linear_to_plane, read_track
-from analyses.recordings.readers.units import to_cm
+from analyses.recordings.readers.track_graphs import linear_to_plane, read_track, to_cm
 
 RECORDINGS = Path(__file__).parents[2] / "shared" / "recordings"
 needs_recordings = pytest.mark.skipif(not RECORDINGS.exists(), reason="the recordings are not here")

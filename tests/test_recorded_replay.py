@@ -20,10 +20,9 @@ from markdown_it import MarkdownIt
 from analyses.jobs.results import Results
 from analyses.jobs.run import run
 from analyses.recordings import find_replay
-from analyses.recordings.basics.judgement import Judgement
 from analyses.recordings.basics.linearised_track import linearise
-from analyses.recordings.basics.settings import Criteria
-from analyses.recordings.decide.calibration import Calibration
+from analyses.recordings.basics.settings import Criteria, Judgement
+from analyses.recordings.decide.controls import Calibration
 from analyses.recordings.readers import read_recording
 from analyses.recordings.readers.track_graphs import draw_track
 from analyses.recordings.recover.simulated_recording import simulated_recording

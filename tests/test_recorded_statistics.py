@@ -6,7 +6,7 @@ import pytest
 
 from analyses.measures import QUESTIONS, STATISTICS
 from analyses.recordings import find_replay
-from analyses.recordings.basics.judgement import Judgement
+from analyses.recordings.basics.settings import Judgement
 from analyses.recordings.recover.simulated_recording import simulated_recording
 from analyses.studies.recorded_replay.statistics import (
     LEFT_OUT,

@@ -15,12 +15,18 @@ from analyses.jobs.study import Piece
 from analyses.recordings.prepare.recorded_experience import experience_of
 from analyses.recordings.prepare.session import prepare
 from analyses.recordings.recover.cells import Cells
-from analyses.recordings.recover.confusion import FOUND_KINDS, MISSED, confusion_matrix
 from analyses.recordings.recover.known_paths import known_paths
 from analyses.recordings.recover.observe import observe
 from analyses.recordings.recover.recover import candidates_of, recover, recovery
 from analyses.recordings.recover.simulated_recording import draw_session
-from analyses.recordings.recover.unfolding import correct_shares, estimate_shares, unfold
+from analyses.recordings.recover.unfolding import (
+    FOUND_KINDS,
+    MISSED,
+    confusion_matrix,
+    correct_shares,
+    estimate_shares,
+    unfold,
+)
 from replay import MDP
 from replay.data import reference_table
 from replay.log.event_log import EventLog

@@ -19,7 +19,7 @@ from analyses.recordings.basics.recording import FieldPotential, Recording
 from analyses.recordings.readers import read_recording
 from analyses.recordings.readers.rollouts import read_rollouts
 from analyses.recordings.readers.table_files import read_events, read_table
-from analyses.recordings.recover.confusion import confusion_matrix
+from analyses.recordings.recover.unfolding import confusion_matrix
 from analyses.studies.comparison.compare_accounts import compare
 from analyses.studies.comparison.plan import plan_comparison
 from analyses.studies.pages import page_of_folders

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from analyses.recordings import find_replay
-from analyses.recordings.basics.judgement import Judgement
+from analyses.recordings.basics.settings import Judgement
 from analyses.recordings.readers import read_recording
 from analyses.recordings.recover.simulated_recording import simulated_recording
 from analyses.studies.recorded_replay.results_nwb import write_nwb

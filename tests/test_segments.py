@@ -3,7 +3,7 @@
 import pandas as pd
 import pytest
 
-from analyses.sequences.segments import find_segments, segments_per_episode
+from analyses.sequences.pauses import find_segments, segments_per_episode
 
 
 def replayed(*moves, phase="start", **columns):

@@ -12,10 +12,9 @@ from analyses.jobs.results import Results
 from analyses.jobs.run import run
 from analyses.recordings import find_replay
 from analyses.recordings.basics.binned_track import cut_track, project
-from analyses.recordings.basics.judgement import Judgement
 from analyses.recordings.basics.linearised_track import linearise
 from analyses.recordings.basics.recording import Posterior, Recording
-from analyses.recordings.basics.settings import Settings
+from analyses.recordings.basics.settings import Judgement, Settings
 from analyses.recordings.decide import scoring
 from analyses.recordings.decide.scores import find_routes
 from analyses.recordings.decide.scoring import score_block

@@ -11,15 +11,17 @@ from typing import Annotated, Any
 from analyses.cli.options import Fields, Jobs, Out, Seed, as_typed, split
 from analyses.cli.studies import do_study
 from analyses.cli.terminal import plain, print_text, say, screen
-from analyses.recordings.basics.judgement import ARENA, Judgement, judgement_for
 from analyses.recordings.basics.settings import (
+    ARENA,
     DETECTED_IN,
     FIND_DECODED,
     N_SESSIONS,
     RIPPLES,
     Criteria,
     Files,
+    Judgement,
     Settings,
+    judgement_for,
 )
 
 __all__ = ["recording", "track"]

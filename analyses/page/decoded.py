@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from analyses.page.runs import ShownPiece, ShownRun, list_pieces
 from analyses.page.worlds import world_of_moves
-from analyses.recordings.decide.pieces import experienced_pieces
+from analyses.recordings.decide.event_kinds import experienced_pieces
 from analyses.sequences.experience import Experience
 from analyses.sequences.runs import of_run
 from analyses.tables import KINDS

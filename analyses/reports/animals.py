@@ -7,7 +7,7 @@ from itertools import chain
 
 import pandas as pd
 
-from analyses.recordings.basics.judgement import Judgement
+from analyses.recordings.basics.settings import Judgement
 from analyses.recordings.decide.conclusions import Conclusions
 from analyses.recordings.decide.controls import CONTROLS
 from analyses.reports.preparation import describe_pauses, explanations_of, notes_of

@@ -22,7 +22,7 @@ from analyses.inference.features import replay_features
 from analyses.inference.model_choice import ModelChoice, Simulations, class_name
 from analyses.inference.simulation import as_decoded, in_pauses_of, simulate_misread
 from analyses.recordings import find_replay
-from analyses.recordings.basics.judgement import Judgement
+from analyses.recordings.basics.settings import Judgement
 from analyses.recordings.prepare.recorded_experience import experience_of
 from analyses.recordings.recover.observe import observe
 from analyses.studies.explanation.identify import laps_of_task

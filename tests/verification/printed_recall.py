@@ -14,7 +14,7 @@ import pandas as pd
 from simulated_rats import KINDS, Rat, overlap, simulate_rat
 
 from analyses.recordings import find_replay
-from analyses.recordings.basics.judgement import Judgement
+from analyses.recordings.basics.settings import Judgement
 from analyses.recordings.prepare.session import prepare
 from analyses.recordings.recover.shares import recorded_shares
 

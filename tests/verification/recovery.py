@@ -42,11 +42,18 @@ from numpy.typing import NDArray
 from analyses.cli.studies import run_file
 from analyses.jobs.results import Results
 from analyses.jobs.study import Piece, Shown, SizedPlan, Study
-from analyses.recordings.basics.judgement import Judgement
-from analyses.recordings.recover.confusion import FOUND_KINDS, MISSED, REPLAYED, confusion_matrix
+from analyses.recordings.basics.settings import Judgement
 from analyses.recordings.recover.recover import recovery
 from analyses.recordings.recover.simulated_recording import N_EACH, draw_session
-from analyses.recordings.recover.unfolding import LEAST_RECALL, bootstrap_shares, unfold
+from analyses.recordings.recover.unfolding import (
+    FOUND_KINDS,
+    LEAST_RECALL,
+    MISSED,
+    REPLAYED,
+    bootstrap_shares,
+    confusion_matrix,
+    unfold,
+)
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

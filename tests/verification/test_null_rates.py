@@ -37,8 +37,8 @@ from analyses.measures.chance import (
     random_walks,
     shuffled_order,
 )
+from analyses.sequences.pauses import find_segments
 from analyses.sequences.place_sequences import Detection, runs_along
-from analyses.sequences.segments import find_segments
 from analyses.sequences.sequences import Lists
 from analyses.sequences.track import Track, graph_of_task
 

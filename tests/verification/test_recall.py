@@ -6,7 +6,7 @@ import pytest
 from simulated_rats import Rat, overlap, simulate_rat
 
 from analyses.recordings import find_replay
-from analyses.recordings.basics.judgement import Judgement
+from analyses.recordings.basics.settings import Judgement
 from analyses.recordings.prepare.session import prepare
 from analyses.recordings.recover.shares import recorded_shares
 from analyses.recordings.recover.unfolding import LEAST_RECALL

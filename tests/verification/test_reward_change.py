@@ -37,8 +37,8 @@ import pytest
 from scipy.io import loadmat, savemat
 
 from analyses.recordings import find_replay
-from analyses.recordings.basics.judgement import Judgement
 from analyses.recordings.basics.recording import Recording
+from analyses.recordings.basics.settings import Judgement
 from analyses.reports import notes_of
 from replay.worlds.tracks import make_linear_track
 

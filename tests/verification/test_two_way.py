@@ -7,7 +7,7 @@ from simulated_rats import overlap
 from two_way_rats import TRACKS, simulate_two_way_rat
 
 from analyses.recordings import find_replay
-from analyses.recordings.basics.judgement import Judgement
+from analyses.recordings.basics.settings import Judgement
 
 pytestmark = pytest.mark.slow
 

@@ -24,7 +24,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.cluster.vq import kmeans2, vq
 
-from analyses.recordings.basics.clocks import check_times
+from analyses.recordings.basics.observed import check_times
 from replay.checks import check_array
 
 __all__ = ["MarkClasses", "classes_of_marks", "describe_classes", "exchanged"]

@@ -19,11 +19,12 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from analyses.recordings.basics.binned_track import BinnedTrack, cut_track, project
-from analyses.recordings.basics.clocks import check_digits, order_in_time
 from analyses.recordings.basics.observed import (
     LONGEST_LOST,
     Observed,
+    check_digits,
     check_intervals,
+    order_in_time,
     seconds_in,
     tracked,
     within,

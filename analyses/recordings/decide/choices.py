@@ -6,10 +6,10 @@ from collections.abc import Iterator
 
 import pandas as pd
 
-from analyses.recordings.basics.judgement import Judgement
+from analyses.recordings.basics.settings import Judgement
 from analyses.recordings.decide.conclusions import Conclusions, conclude
 from analyses.recordings.decide.scoring import Scored
-from analyses.recordings.prepare.lap_ends import suggested_ends
+from analyses.recordings.prepare.recorded_experience import suggested_ends
 from analyses.recordings.prepare.session import Session
 
 __all__ = ["AS_CHOSEN", "shares_by_choice"]

@@ -18,21 +18,24 @@ from numpy.typing import NDArray
 
 from analyses.recordings.basics.binned_track import BinnedTrack, cut_track
 from analyses.recordings.basics.recording import Recording
-from analyses.recordings.decide.calibration import (
+from analyses.recordings.decide.controls import (
+    EXCHANGED,
     Calibration,
     calibrate,
     tail_rates,
     without_replay,
 )
-from analyses.recordings.decide.controls import EXCHANGED
 from analyses.recordings.decide.event_kinds import count_kinds, event_kinds, kinds_on_lines
 from analyses.recordings.decide.held_out import HeldOut, held_out
 from analyses.recordings.decide.scoring import Scored
+from analyses.recordings.prepare.candidate_events import N_SEARCHES
 from analyses.recordings.prepare.headings import heading_of_ways
-from analyses.recordings.prepare.lap_ends import find_lap_ends, steady_positions
-from analyses.recordings.prepare.recorded_experience import experience_of
+from analyses.recordings.prepare.recorded_experience import (
+    experience_of,
+    find_lap_ends,
+    steady_positions,
+)
 from analyses.recordings.prepare.session import Session
-from analyses.recordings.prepare.travel_events import N_SEARCHES
 from analyses.recordings.prepare.visits import find_visits, nearest_states
 from analyses.sequences.place_sequences import place_sequences
 from analyses.sequences.track import graph_of_log

@@ -3,6 +3,11 @@
 What passes of each tells how much of what is found may be something else than replay [1]_: cells
 without fields, places that are held, or movement that leads nowhere.
 
+The threshold is the evidence for travel that at most a share of .05 of each control reaches. Where
+few events pass, this alone is little comfort: if 5 % of all events passed, all of them could be
+such controls. So each event also has its *tail rate*: how many of the events with as much evidence
+would be false, if all events were of that control.
+
 References
 ----------
 .. [1] Takigawa et al. (2024), Evaluating hippocampal replay without a ground truth.
@@ -11,14 +16,21 @@ References
 
 from __future__ import annotations
 
-import numpy as np
-from numpy.typing import NDArray
+from typing import NamedTuple
 
+import numpy as np
+import pandas as pd
+from numpy.typing import ArrayLike, NDArray
+
+from analyses.intervals import wilson_interval
 from analyses.recordings.basics.binned_track import BinnedTrack, bins_on_way
 from analyses.recordings.basics.marks import exchanged
+from analyses.recordings.basics.settings import Judgement
 from analyses.recordings.prepare.state_space_decoder import walk_transitions
+from replay.checks import check_number
 
-__all__ = ["BLOCKS", "CONTROLS", "EXCHANGED", "control_counts", "with_exchanged_cells"]
+__all__ = ["BLOCKS", "CONTROLS", "EXCHANGED", "Calibration", "calibrate", "control_counts"]
+__all__ += ["least_reached", "tail_rates", "with_exchanged_cells", "without_replay"]
 
 EXCHANGED, BLOCKS = "exchanged_cells", "blocks"
 CONTROLS = {
@@ -115,3 +127,137 @@ def _places(
         return bins, moments == 0
     held = max(round(float(control.split("_")[1]) / 1000 / time_bin), 1)
     return np.repeat(somewhere(-(-n_time // held)), held)[:n_time], moments % held == 0
+
+
+class Calibration(NamedTuple):
+    """The least evidence of replay, and how many events without replay have as much."""
+
+    least_evidence: float  # events with at least this evidence for travel may be replay, in nats
+    # the share of events with exchanged cells that reach a threshold that was chosen from others.
+    # Where events are found in the posterior: how many are found and reach it in the same time
+    # after an exchange of cells, divided by the number of candidate events
+    false_positive_rate: float
+    # its 95 % interval
+    ci_low: float
+    ci_high: float
+    n_events: int  # number of tested events with exchanged cells
+    worst: str  # the control with the largest share; see ``CONTROLS``
+    worst_rate: float  # that share
+    # number of candidate events that are found in the same time after an exchange of cells; NaN
+    # unless events are found in the posterior
+    n_exchanged: float = np.nan
+
+
+def calibrate(
+    chance: pd.DataFrame, level: float = Judgement().level, n_found: float | None = None
+) -> tuple[Calibration, pd.DataFrame]:
+    """Choose the least evidence that at most the share `level` of each control reaches.
+
+    `chance` has a row per control of an event: `event, control, evidence` (NaN if untested). Where
+    events are found in the posterior, `n_found` candidates are found after an exchange of cells in
+    the same time, and those in `chance` are a sample of them. Also returns a table with a row per
+    control: `control, n, least_evidence` (that at most `level` of them reach), `rate` (of those
+    that reach a threshold chosen from the other half of all controls), `ci_low, ci_high` (95 %).
+    """
+    nominal = check_number("level", level, at_least=0.0, at_most=1.0)
+    known = chance[chance["evidence"].notna()]
+    if not len(known):
+        raise ValueError(
+            "No event has enough active cells to be tested, so no threshold can be chosen."
+        )
+    n_events = chance["event"].nunique()
+    half = known["event"] % 2 == 0
+    # How many of each control there would be in place of the events, if these are a sample.
+    more = pd.Series(1.0, index=[*CONTROLS])
+    if n_found is not None:
+        more[EXCHANGED] = n_found / n_events
+    least = {
+        is_even: {
+            str(control): least_reached(own["evidence"], nominal / more[str(control)])
+            for control, own in part.groupby("control")
+        }
+        for is_even, part in ((None, known), (True, known[half]), (False, known[~half]))
+    }
+    threshold = {part: max(each.values(), default=0.0) for part, each in least.items()}
+    reaches = known["evidence"] >= half.map({True: threshold[False], False: threshold[True]})
+    grouped = reaches.groupby(known["control"])
+    order = [name for name in CONTROLS if name in least[None]]
+    controls = pd.DataFrame({"control": order, "n": grouped.size()[order].to_numpy()})
+    controls["least_evidence"] = [least[None][name] for name in order]
+    rate = grouped.mean()[order].to_numpy(dtype=float)
+    low, high = wilson_interval(rate, controls["n"])
+    factor = more[order].to_numpy()
+    controls = controls.assign(rate=rate * factor, ci_low=low * factor, ci_high=high * factor)
+    own = controls.set_index("control").reindex([EXCHANGED]).fillna(0.0).iloc[0]
+    worst = controls.iloc[controls["rate"].to_numpy().argmax()]
+    return (
+        Calibration(
+            threshold[None], float(own["rate"]), float(own["ci_low"]), float(own["ci_high"]),
+            int(own["n"]), str(worst["control"]), float(worst["rate"]),
+            np.nan if n_found is None else float(n_found),
+        ),
+        controls,
+    )  # fmt: skip
+
+
+def without_replay(
+    chance: pd.DataFrame,
+    evidence: pd.Series,
+    level: float = Judgement().level,
+    n_found: float | None = None,
+) -> pd.DataFrame:
+    """Leave out the blocks of events that are replay by all other controls.
+
+    Within 40 ms replay travels on, so that blocks of it are no control; where all events were
+    replay, these would decide what is. `evidence` is that of the events, by their number; the
+    others are as for `calibrate`.
+    """
+    is_block = chance["control"] == BLOCKS
+    others = chance[~is_block]
+    if not others["evidence"].notna().any():
+        return chance
+    least = calibrate(others, level, n_found)[0].least_evidence
+    return chance[~is_block | ~(chance["event"].map(evidence) >= least)]
+
+
+def least_reached(evidence: ArrayLike, level: float) -> float:
+    """Return the least evidence above 0 that at most a share of controls reaches.
+
+    One may always do: of fewer than 20, one is no evidence for a share of more than .05.
+    """
+    known = np.sort(np.asarray(evidence, dtype=float))
+    most = int(max(level * len(known), 1) + 1e-9)
+    if len(known) <= most or known[-most - 1] < 0:
+        return 0.0
+    return float(np.nextafter(known[-most - 1], np.inf))
+
+
+def tail_rates(
+    evidence: ArrayLike, chance: pd.DataFrame, n_found: float | None = None
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Estimate how many of the events with at least as much evidence would be false.
+
+    Returns two arrays of shape (n_events,): if all events had exchanged cells, and if all were of
+    the control for which most would be false. At most 1; NaN for events that were not tested.
+    `chance` and `n_found` are as for `calibrate`.
+    """
+    own = np.asarray(evidence, dtype=float)
+    known = ~np.isnan(own)
+    ascending = np.sort(own[known])
+    n_reach = len(ascending) - np.searchsorted(ascending, own[known])
+    found: dict[str, NDArray[np.float64]] = {}
+    for control, part in chance.dropna(subset="evidence").groupby("control"):
+        values = np.sort(part["evidence"].to_numpy(dtype=float))
+        share = 1.0 - np.searchsorted(values, own[known]) / len(values)
+        number = len(ascending) if n_found is None or control != EXCHANGED else n_found
+        rate = np.minimum(share * number / n_reach, 1.0)
+        # More evidence is never worse.
+        order = np.argsort(own[known], kind="stable")
+        rate[order] = np.minimum.accumulate(rate[order])
+        found[str(control)] = np.full(len(own), np.nan)
+        found[str(control)][known] = rate
+    if n_found == 0:  # what is never found by chance makes none false
+        found[EXCHANGED] = np.where(known, 0.0, np.nan)
+    nothing = np.full(len(own), np.nan)
+    worst = np.max([*found.values()], axis=0) if found else nothing
+    return found.get(EXCHANGED, nothing), worst

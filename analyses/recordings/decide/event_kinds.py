@@ -1,8 +1,9 @@
-"""Kinds of sequences and of events, and the share of each kind."""
+"""Kinds of sequences and events, their shares, and the experience of which paths are composed."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+from typing import NamedTuple
 
 import networkx as nx
 import numpy as np
@@ -10,12 +11,14 @@ import pandas as pd
 from numpy.typing import NDArray
 from scipy import stats
 
+from analyses.sequences.experience import Experience
 from analyses.sequences.track import graph_of_log
 from analyses.tables import KINDS
 from replay.log.event_log import EventLog
 from replay.worlds.mdp import MDP
 
-__all__ = ["count_kinds", "event_kinds", "kinds_on_lines"]
+__all__ = ["ExperiencedPiece", "count_kinds", "event_kinds", "experienced_pieces"]
+__all__ += ["kinds_on_lines"]
 
 _NO_SEQUENCE = "no_sequence"
 
@@ -81,3 +84,47 @@ def count_kinds(kinds: Iterable[str], size: float) -> pd.DataFrame:
             row |= {"share": n / len(named), "ci_low": interval.low, "ci_high": interval.high}
         rows.append(row)
     return pd.DataFrame(rows)
+
+
+class ExperiencedPiece(NamedTuple):
+    """A piece of a replayed path, and its experience."""
+
+    # the piece is ``states[begin:end + 1]``
+    begin: int
+    end: int
+    episode: int  # the latest episode that contains it
+    backward: bool  # whether it was run in the opposite direction
+
+
+def experienced_pieces(
+    states: Sequence[int],
+    experience: Experience,
+    step: int | None = None,
+    moves: Sequence[str] | None = None,
+) -> list[ExperiencedPiece]:
+    """Split a path into the least number of experienced pieces, each read in either direction.
+
+    `moves`, the labels of :func:`analyses.place_sequences`, rule out one of them where a heading is
+    told.
+    """
+    path = [int(state) for state in states]
+    found: list[ExperiencedPiece] = []
+    begin, last = 0, len(path) - 1
+    while begin < last:
+        best: ExperiencedPiece | None = None
+        for end in range(begin + 1, last + 1):
+            part, labels = path[begin : end + 1], set((moves or ())[begin:end])
+            ahead, back = experience.pieces(part, step), experience.pieces(part[::-1], step)
+            read = ((ahead, False, "backward"), (back, True, "forward"))
+            whole = [
+                (each, way) for each, way, other in read if len(each) == 1 and other not in labels
+            ]
+            if not whole:
+                break
+            (piece,), backward = max(whole, key=lambda each: each[0][0].episode)
+            best = ExperiencedPiece(begin, end, piece.episode, backward)
+        if best is None:
+            return []
+        found.append(best)
+        begin = best.end
+    return found

@@ -6,9 +6,8 @@ import networkx as nx
 import numpy as np
 
 from analyses.recordings.basics.binned_track import BinnedTrack
-from analyses.recordings.basics.judgement import Judgement
 from analyses.recordings.basics.recording import Recording
-from analyses.recordings.basics.settings import DETECTED_IN, Settings
+from analyses.recordings.basics.settings import DETECTED_IN, Judgement, Settings
 from replay.checks import (
     check_choice,
     check_list,

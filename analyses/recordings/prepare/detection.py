@@ -26,8 +26,7 @@ import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 from scipy import ndimage, signal
 
-from analyses.recordings.basics.clocks import stretches
-from analyses.recordings.basics.observed import Observed, joined
+from analyses.recordings.basics.observed import Observed, joined, stretches
 from analyses.recordings.basics.recording import FieldPotential
 from analyses.recordings.basics.settings import Criteria
 from replay.checks import check_array, check_number

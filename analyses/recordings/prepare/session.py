@@ -14,11 +14,23 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from analyses.recordings.basics.binned_track import BinnedTrack, bins_between, cut_track
-from analyses.recordings.basics.judgement import Judgement, judgement_for
 from analyses.recordings.basics.observed import common
 from analyses.recordings.basics.recording import Recording
-from analyses.recordings.basics.settings import RIPPLES, Criteria, Settings
-from analyses.recordings.prepare.candidate_events import Detected, candidate_events, is_covered
+from analyses.recordings.basics.settings import (
+    RIPPLES,
+    Criteria,
+    Judgement,
+    Settings,
+    judgement_for,
+)
+from analyses.recordings.prepare.candidate_events import (
+    N_SEARCHES,
+    Detected,
+    candidate_events,
+    exchanged_spikes,
+    is_covered,
+    travel_events,
+)
 from analyses.recordings.prepare.checks import (
     check_bins_in_states,
     check_data,
@@ -33,14 +45,18 @@ from analyses.recordings.prepare.headings import (
     headed_fields,
     is_run_both_ways,
 )
-from analyses.recordings.prepare.lap_ends import find_pauses, proposed_ends
 from analyses.recordings.prepare.likelihood import count_spikes
 from analyses.recordings.prepare.place_fields import (
     DecodingError,
     decoding_error,
     recorded_fields,
 )
-from analyses.recordings.prepare.recorded_experience import Experienced, count_experience
+from analyses.recordings.prepare.recorded_experience import (
+    Experienced,
+    count_experience,
+    find_pauses,
+    proposed_ends,
+)
 from analyses.recordings.prepare.running import (
     Running,
     run_track,
@@ -55,11 +71,6 @@ from analyses.recordings.prepare.state_space_decoder import (
     walk_of_states,
 )
 from analyses.recordings.prepare.travel import travel_model
-from analyses.recordings.prepare.travel_events import (
-    N_SEARCHES,
-    exchanged_spikes,
-    travel_events,
-)
 from replay.checks import known_arguments, shown
 
 __all__ = ["Prepared", "Session", "prepare", "settings_for"]

@@ -40,17 +40,21 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from analyses.recordings.basics.clocks import check_digits, check_times
 from analyses.recordings.basics.marks import MarkClasses, classes_of_marks, describe_classes
-from analyses.recordings.basics.observed import outside_of, with_spikes
+from analyses.recordings.basics.observed import check_digits, check_times, outside_of, with_spikes
 from analyses.recordings.basics.recording import FieldPotential, Posterior, Recording, sampled_at
 from analyses.recordings.basics.settings import MOST_UNKNOWN
 from analyses.recordings.readers.mat_files import load_mat
 from analyses.recordings.readers.npz_files import ARRAYS, kind_of, load_npz, to_arrays
 from analyses.recordings.readers.posteriors import along_track
 from analyses.recordings.readers.table_files import read_events
-from analyses.recordings.readers.track_graphs import epochs_of
-from analyses.recordings.readers.units import count_text, in_pairs, to_cm, to_plane
+from analyses.recordings.readers.track_graphs import (
+    count_text,
+    epochs_of,
+    in_pairs,
+    to_cm,
+    to_plane,
+)
 from replay.checks import check_array, check_number, shown, typed
 
 __all__ = ["is_remark", "load_arrays", "read_arrays", "read_intervals"]

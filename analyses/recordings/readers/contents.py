@@ -40,8 +40,7 @@ from analyses.recordings.readers.nwb_units import (
 from analyses.recordings.readers.posteriors import NETCDF, open_posterior
 from analyses.recordings.readers.remote_files import find_remote, is_address
 from analyses.recordings.readers.table_files import READ, open_table
-from analyses.recordings.readers.track_graphs import IncompleteError
-from analyses.recordings.readers.units import count_text
+from analyses.recordings.readers.track_graphs import IncompleteError, count_text
 from replay.checks import known_arguments, typed
 from replay.files import check_path
 

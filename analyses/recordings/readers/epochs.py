@@ -14,7 +14,7 @@ from analyses.recordings.basics.observed import seconds_in
 from analyses.recordings.basics.recording import Recording
 from analyses.recordings.basics.settings import RUN
 from analyses.recordings.readers.array_files import read_intervals
-from analyses.recordings.readers.units import count_text
+from analyses.recordings.readers.track_graphs import count_text
 from replay.checks import check_text, shown
 
 __all__ = ["check_apart", "with_epochs"]

@@ -33,11 +33,11 @@ from typing import Any, BinaryIO, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from analyses.recordings.basics.clocks import check_digits
+from analyses.recordings.basics.observed import check_digits
 from analyses.recordings.readers.claims import check_claim, check_hdf5, damage_told
 from analyses.recordings.readers.npz_files import ARRAYS
 from analyses.recordings.readers.nwb_tables import choose_events
-from analyses.recordings.readers.units import in_pairs, to_cm
+from analyses.recordings.readers.track_graphs import in_pairs, to_cm
 from replay.checks import shown, unknown_name
 from replay.files import check_file, opened
 

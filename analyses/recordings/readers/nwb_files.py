@@ -20,8 +20,13 @@ import networkx as nx
 import numpy as np
 import pandas as pd
 
-from analyses.recordings.basics.clocks import check_digits, check_times
-from analyses.recordings.basics.observed import outside_of, with_spikes, within
+from analyses.recordings.basics.observed import (
+    check_digits,
+    check_times,
+    outside_of,
+    with_spikes,
+    within,
+)
 from analyses.recordings.basics.recording import FieldPotential, Recording, sampled_at
 from analyses.recordings.basics.settings import FIND_RIPPLES, MOST_UNKNOWN
 from analyses.recordings.readers.claims import check_contents, check_hdf5
@@ -39,8 +44,7 @@ from analyses.recordings.readers.nwb_tables import (
 from analyses.recordings.readers.nwb_units import read_spikes
 from analyses.recordings.readers.remote_files import Remote, kept_folder, opened_remote
 from analyses.recordings.readers.table_files import bounds_of
-from analyses.recordings.readers.track_graphs import read_track
-from analyses.recordings.readers.units import count_text
+from analyses.recordings.readers.track_graphs import count_text, read_track
 from replay.checks import check_fits, check_whole, unknown_name
 from replay.files import check_file
 

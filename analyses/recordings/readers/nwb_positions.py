@@ -14,9 +14,9 @@ import networkx as nx
 import numpy as np
 from numpy.typing import NDArray
 
-from analyses.recordings.basics.clocks import check_times
+from analyses.recordings.basics.observed import check_times
 from analyses.recordings.readers.nwb_tables import by_name
-from analyses.recordings.readers.units import count_text, to_cm, to_plane
+from analyses.recordings.readers.track_graphs import count_text, to_cm, to_plane
 from replay.checks import unknown_name
 
 if TYPE_CHECKING:

@@ -29,7 +29,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
-from analyses.recordings.basics.clocks import check_times
+from analyses.recordings.basics.observed import check_times
 from analyses.recordings.basics.recording import Posterior, Recording, check_bins
 from analyses.recordings.readers.claims import check_claim, check_hdf5, damage_told
 from analyses.recordings.readers.table_files import open_table

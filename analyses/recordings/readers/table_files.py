@@ -11,7 +11,7 @@ import networkx as nx
 import numpy as np
 import pandas as pd
 
-from analyses.recordings.basics.clocks import check_digits
+from analyses.recordings.basics.observed import check_digits
 from analyses.recordings.basics.recording import Recording, check_events
 from analyses.recordings.basics.settings import MOST_UNKNOWN
 from analyses.recordings.readers.track_graphs import IncompleteError, epochs_of, linear_to_plane

@@ -19,9 +19,10 @@ from numpy.typing import NDArray
 
 from analyses.recordings.basics.binned_track import project
 from analyses.recordings.basics.observed import Observed
-from analyses.recordings.decide.calibration import Calibration
 from analyses.recordings.decide.conclusions import Conclusions, replayed_sequences
+from analyses.recordings.decide.controls import Calibration
 from analyses.recordings.decide.scoring import Scored
+from analyses.recordings.prepare.candidate_events import travel_events
 from analyses.recordings.prepare.detection import (
     find_events,
     find_in,
@@ -33,11 +34,10 @@ from analyses.recordings.prepare.likelihood import count_spikes
 from analyses.recordings.prepare.running import running
 from analyses.recordings.prepare.session import Session
 from analyses.recordings.prepare.travel import travel_model
-from analyses.recordings.prepare.travel_events import travel_events
 from analyses.recordings.recover.cells import poisson_spikes
-from analyses.recordings.recover.confusion import MISSED
 from analyses.recordings.recover.recover import candidates_of, score_all
 from analyses.recordings.recover.sweeps import Sweep, TrackPaths, bins_of_states, swept_spikes
+from analyses.recordings.recover.unfolding import MISSED
 from analyses.sequences.track import graph_of_log
 from replay.log.event_log import EventLog
 

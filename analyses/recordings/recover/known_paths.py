@@ -10,7 +10,7 @@ import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
 from analyses.recordings.decide.event_kinds import kinds_on_lines
-from analyses.recordings.recover.confusion import MISSED, NOVEL, REPLAYED
+from analyses.recordings.recover.unfolding import MISSED, NOVEL, REPLAYED
 from analyses.sequences.place_sequences import Detection, place_sequences
 from analyses.sequences.runs import Columns
 from analyses.sequences.track import graph_of_log

@@ -19,18 +19,17 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from analyses.recordings.basics.binned_track import BinnedTrack, cut_track, project
-from analyses.recordings.basics.judgement import Judgement
-from analyses.recordings.basics.settings import Settings
-from analyses.recordings.decide.calibration import calibrate, without_replay
+from analyses.recordings.basics.settings import Judgement, Settings
 from analyses.recordings.decide.conclusions import path_radius, replayed_sequences
+from analyses.recordings.decide.controls import calibrate, without_replay
 from analyses.recordings.decide.scoring import Scored, n_blocks, score_block
 from analyses.recordings.prepare.headings import heading_of_ways
 from analyses.recordings.prepare.recorded_experience import experience_of
 from analyses.recordings.prepare.session import Session, prepare
 from analyses.recordings.recover.cells import Cells, check_cells
-from analyses.recordings.recover.confusion import MISSED, NOISE
 from analyses.recordings.recover.known_paths import longest_sequences
 from analyses.recordings.recover.observe import Observation, observe
+from analyses.recordings.recover.unfolding import CONDITIONS, MISSED, NOISE
 from replay.checks import (
     check_array,
     check_list,
@@ -41,10 +40,8 @@ from replay.checks import (
 from replay.log.event_log import EventLog
 from replay.worlds.mdp import MDP
 
-__all__ = ["CONDITIONS", "candidates_of", "recover", "recovery", "score_all"]
+__all__ = ["candidates_of", "recover", "recovery", "score_all"]
 
-CONDITIONS = ("n_cells", "gain", "speed")
-"""The columns of a table of `recovery` that say how replay was observed."""
 _NOISE_ROW = {"kind": NOISE, "direction": NOISE, "states": ()}
 
 
@@ -290,7 +287,7 @@ def recovery(
     --------
     With fewer cells, fewer of the reverse replays of a lap are found:
 
-    >>> from analyses.recordings.recover.confusion import confusion_matrix
+    >>> from analyses.recordings.recover.unfolding import confusion_matrix
     >>> from replay import MDP
     >>> from replay.worlds.tracks import make_linear_track
     >>> track = make_linear_track(150.0)

@@ -17,9 +17,8 @@ from analyses.recordings.basics.settings import N_SESSIONS
 from analyses.recordings.decide.conclusions import Conclusions
 from analyses.recordings.decide.held_out import held_out
 from analyses.recordings.prepare.session import Session
-from analyses.recordings.recover.confusion import confusion_matrix
 from analyses.recordings.recover.similar_replay import N_EACH, inject_similar
-from analyses.recordings.recover.unfolding import estimate_shares
+from analyses.recordings.recover.unfolding import confusion_matrix, estimate_shares
 from analyses.tables import KINDS
 from replay.checks import check_column, check_table, check_whole, typed
 
@@ -86,7 +85,7 @@ def recorded_shares(
     Examples
     --------
     >>> from analyses.recordings import find_replay
-    >>> from analyses.recordings.basics.judgement import Judgement
+    >>> from analyses.recordings.basics.settings import Judgement
     >>> from analyses.recordings.prepare.session import prepare
     >>> from analyses.recordings.recover.simulated_recording import simulated_recording
     >>> recording = simulated_recording(12)

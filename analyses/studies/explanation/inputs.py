@@ -16,7 +16,7 @@ from analyses.inference.animals import ReplayingAnimal, experienced_animal, repl
 from analyses.inference.conditions import check_conditions
 from analyses.inference.moves import check_rewards
 from analyses.recordings.basics.arena import world_of
-from analyses.recordings.basics.judgement import Judgement
+from analyses.recordings.basics.settings import Judgement
 from analyses.recordings.prepare.recorded_experience import experience_of
 from analyses.recordings.readers import table_files
 from analyses.recordings.readers.track_graphs import read_track

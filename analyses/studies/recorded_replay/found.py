@@ -19,9 +19,8 @@ import pandas as pd
 
 from analyses.jobs.results import Results
 from analyses.jobs.run import run
-from analyses.recordings.basics.judgement import Judgement
 from analyses.recordings.basics.recording import Recording
-from analyses.recordings.basics.settings import N_SESSIONS, Settings
+from analyses.recordings.basics.settings import N_SESSIONS, Judgement, Settings
 from analyses.recordings.decide.conclusions import Conclusions, conclude_session
 from analyses.recordings.decide.scoring import Scored, n_blocks, score_block
 from analyses.recordings.readers.epochs import check_apart

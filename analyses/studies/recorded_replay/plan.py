@@ -15,9 +15,15 @@ from numpy.typing import NDArray
 
 from analyses.jobs.cost import BYTES_OF_FIGURES, WorkCost
 from analyses.jobs.results import Results
-from analyses.recordings.basics.judgement import Judgement
 from analyses.recordings.basics.recording import Recording
-from analyses.recordings.basics.settings import FIND, FIND_DECODED, N_SESSIONS, Files, Settings
+from analyses.recordings.basics.settings import (
+    FIND,
+    FIND_DECODED,
+    N_SESSIONS,
+    Files,
+    Judgement,
+    Settings,
+)
 from analyses.recordings.decide.controls import CONTROLS
 from analyses.recordings.decide.scoring import Scored, n_blocks
 from analyses.recordings.prepare.checks import check_judgement

@@ -54,8 +54,8 @@ from analyses.intervals import mean_share_interval
 from analyses.jobs.cost import WorkCost
 from analyses.jobs.results import Results
 from analyses.jobs.study import Piece, Runner, Shown, Study
-from analyses.recordings.basics.judgement import Judgement
-from analyses.recordings.decide.calibration import Calibration
+from analyses.recordings.basics.settings import Judgement
+from analyses.recordings.decide.controls import Calibration
 from analyses.recordings.decide.scoring import score_block
 from analyses.recordings.recover.simulated_recording import simulated_recording
 from analyses.reports.animals import report_of_animals

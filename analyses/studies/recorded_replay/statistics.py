@@ -92,7 +92,7 @@ def recorded_statistics(
     Examples
     --------
     >>> from analyses.recordings import find_replay
-    >>> from analyses.recordings.basics.judgement import Judgement
+    >>> from analyses.recordings.basics.settings import Judgement
     >>> from analyses.recordings.recover.simulated_recording import simulated_recording
     >>> quick = Judgement(n_shuffles=4, n_controls=1, other_sizes=())
     >>> animals = [find_replay(simulated_recording(9, seed), judgement=quick) for seed in (1, 2)]
