@@ -223,10 +223,6 @@ def test_counts_are_those_of_a_histogram(spikes, start, lasts, dt):
         (lambda: observe(EventLog({}, mdp=WORLD), GRAPH, cells=3), "has no steps"),
         (lambda: observe(laps(), GRAPH, cells=Cells(TRACK, np.ones((3, 9)))), "on their track"),
         (lambda: observe(laps(), GRAPH, cells=Cells(TRACK, -np.ones((3, 200)))), "rates of cells"),
-        (lambda: draw_cells(TRACK, width=0), "width must be"),
-        (lambda: draw_cells(TRACK, seed="x"), "seed must be"),
-        (lambda: count_spikes([[1.0]], [1.0], [0.5], 0.1), "one end that is not before it"),
-        (lambda: count_spikes([[1.0]], [1.0], [2.0], 0), "dt must be"),
     ],
 )
 def test_errors(call, message):

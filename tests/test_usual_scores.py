@@ -49,8 +49,6 @@ def test_scores_by_hand():
     assert log_odds([[0.3, 0.0, 0.1, 0.6]], first, [False, False, True, False]) == pytest.approx(
         np.log(3)
     )
-    with pytest.raises(ValueError, match="belongs to both tracks"):
-        log_odds(np.ones((1, 4)), first, first)
 
 
 def test_without_routes_there_are_no_scores():

@@ -49,6 +49,20 @@ BESIDE_ACCOUNTS = (
 )
 """The caveat that must accompany predictions beside the statistics of a recording."""
 
+_ABOUT_CONTROLS = """Controls have as many spikes and time bins as the events, but no replay. An \
+event passes a control alone if it has more evidence for travel than all but {level:.0%} of that \
+control. Replay has to pass all of them."""
+
+_ABOUT_INTERVALS = """Intervals are 95 % Wilson intervals over the events of this recording. \
+Events of one animal are similar, so the intervals do not generalise to other animals."""
+
+_ABOUT_CHOICES = """One choice at a time is changed: the size of states, the nodes where laps end, \
+the least length of a sequence, its largest jump, and the share of each control that may pass."""
+
+_ABOUT_STATISTICS = f"""Statistics are of replay at rest and at the ends of laps. Those that need \
+more than the track and the laps are missing, unless the track has the landmarks that they need, \
+and so are those of fewer than {LEAST_SEQUENCES} sequences (statistics.csv has them)."""
+
 _KIND = "kind of the longest sequence"
 
 
@@ -83,30 +97,23 @@ def report_of_animal(
         count_replay(found.events, found.calibration),
         " ".join(filter(None, explained)),
         "## How many events pass each control",
-        "Controls have as many spikes and time bins as the events, but no replay. An event passes "
-        f"a control alone if it has more evidence for travel than all but {judgement.level:.0%} of "
-        "that control. Replay has to pass all of them.",
+        _ABOUT_CONTROLS.format(level=judgement.level),
         _controls(found),
         "## Stretches and kinds",
         "Replay is a stretch within an event. Medians, with quartiles:",
         markdown([*stretches], stretches.to_numpy().tolist()) if len(stretches) else
         "There is none.",
         _kinds(found.kinds[found.kinds["state_size"] == judgement.state_size]),
-        "Intervals are 95 % Wilson intervals over the events of this recording. Events of one "
-        "animal are similar, so the intervals do not generalise to other animals.",
+        _ABOUT_INTERVALS,
         "## Shares corrected for what this recording misses",
         _shares(tables["shares.csv"]),
         about_shares,
         "## Dependence of shares on choices",
-        "One choice at a time is changed: the size of states, the nodes where laps end, the least "
-        "length of a sequence, its largest jump, and the share of each control that may pass.",
+        _ABOUT_CHOICES,
         _choices(choices),
         *epochs,
         "## Statistics",
-        "Statistics are of replay at rest and at the ends of laps. Those that need more than the "
-        "track and the laps are missing, unless the track has the landmarks that they need, and so "
-        f"are those of fewer than {LEAST_SEQUENCES} sequences (statistics.csv has them)."
-        " Those of order and of rates are left out: " + "; and ".join(left_out) + ".",
+        f"{_ABOUT_STATISTICS} Those of order and of rates are left out: {'; and '.join(left_out)}.",
         statistics_table(enough_sequences(statistics)),
         "## Predictions of accounts of replay",
         BESIDE_ACCOUNTS,

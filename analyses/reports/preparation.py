@@ -278,20 +278,18 @@ def describe_events(found: Detected, criteria: Criteria) -> str:
             "after an exchange of cells."
         )
     if found.how == "given":
-        n_overlap, n_fast = found.n_overlap, found.n_fast
         told = f"{begin} given."
-        if n_overlap:
+        if n := found.n_overlap:
             told += (
-                f" {n_overlap} of them overlap{'s' * (n_overlap == 1)} an earlier one, so that "
-                "what they share is counted twice: intervals are too narrow. Join such events, or "
-                "leave one out."
+                f" {n} of them overlap{'s' * (n == 1)} an earlier one, so that what they share is "
+                "counted twice: intervals are too narrow. Join such events, or leave one out."
             )
-        if n_fast:
+        if n := found.n_fast:
             told += (
-                f" {n_fast} of {found.n} begin{'s' * (n_fast == 1)} while the animal is faster "
-                f"than {criteria.largest_speed:g} cm/s: then cells represent where it runs, in "
-                "theta sequences, which look like replay. Leave such events out, or check that "
-                "events and positions have one clock."
+                f" {n} of {found.n} begin{'s' * (n == 1)} while the animal is faster than "
+                f"{criteria.largest_speed:g} cm/s: then cells represent where it runs, in theta "
+                "sequences, which look like replay. Leave such events out, or check that events "
+                "and positions have one clock."
             )
         return told
     what = "the power in the ripple band" if found.how == "ripples" else "the rate of all cells"

@@ -167,7 +167,16 @@ def place_sequences(
         steps = of_run(log, "steps", run)
         if paths is None and len(reactivated["place"]) and not len(steps["step"]):
             raise ValueError(f"The log has backups of run {run}, but no steps: keep these too.")
-        _warn_of_graph(steps, track)
+        # Most moves are along the graph, unless its nodes are not the states of the log.
+        moves = np.unique(np.column_stack((steps["state"], steps["next_state"])), axis=0)
+        moves = moves[moves[:, 0] != moves[:, 1]]
+        n_off = sum(not track.graph.has_edge(*move) for move in moves.tolist())
+        if 2 * n_off > len(moves):
+            warnings.warn(
+                f"{n_off} of the {len(moves)} different moves in the log are not between "
+                "neighbours of the graph: are its nodes the states of the log?",
+                stacklevel=3,
+            )
         found = runs_along(reactivated, track, detection)
         parts.append(classified_places(Experience(steps), reactivated, *found, track))
     table = Sequences.concat(parts).table
@@ -192,19 +201,6 @@ def note_difference(table: pd.DataFrame, counted: str, n_others: int, others: st
     n, few = len(table), min(len(table), n_others)
     if max(n, n_others) >= _MUCH * max(few, 1):
         table.attrs["note"] = f"{n:,} {counted}, but {n_others:,} {others}: say which you count."
-
-
-def _warn_of_graph(steps: Columns, track: Track) -> None:
-    """Warn if most moves are not along the graph, whose nodes may not be the log's states."""
-    moves = np.unique(np.column_stack((steps["state"], steps["next_state"])), axis=0)
-    moves = moves[moves[:, 0] != moves[:, 1]]
-    n_off = sum(not track.graph.has_edge(*move) for move in moves.tolist())
-    if 2 * n_off > len(moves):
-        warnings.warn(
-            f"{n_off} of the {len(moves)} different moves in the log are not between neighbours of "
-            "the graph: are its nodes the states of the log?",
-            stacklevel=4,
-        )
 
 
 def classified_places(
@@ -336,8 +332,22 @@ def runs_along(
     place, event = reactivated["place"], reactivated["event"]
     rows = np.arange(len(place))
     if detection.largest_jump > 1:
-        rows, place = _filled(place, event, track, detection.largest_jump)
-        event = event[rows]
+        # Places that were jumped over belong to the reactivation that follows.
+        is_jump = (event[1:] == event[:-1]) & (track.move(place[:-1], place[1:]) < 0)
+        jumps = np.flatnonzero(is_jump) + 1
+        pairs, of_jump = np.unique(
+            np.stack((place[jumps - 1], place[jumps])), axis=1, return_inverse=True
+        )
+        ways = [track.between(*pair, detection.largest_jump) for pair in pairs.T.tolist()]
+        between = Lists.of(ways).take(of_jump.ravel())  # NumPy 2.0 returns a row
+        n_before = np.zeros(len(place), dtype=np.int64)
+        n_before[jumps] = between.length
+        rows = np.repeat(np.arange(len(place)), n_before + 1)
+        is_own = np.ones(len(rows), dtype=np.bool_)
+        is_own[:-1] = rows[1:] != rows[:-1]
+        filled = np.empty(len(rows), dtype=np.int32)
+        filled[is_own], filled[~is_own] = place, between.flat
+        place, event = filled, event[rows]
     same = event[1:] == event[:-1]
     move = np.where(same, track.move(place[:-1], place[1:]), -1)
     edges = np.flatnonzero(np.concatenate(([True] * bool(len(place)), move < 0)))
@@ -362,26 +372,6 @@ def runs_along(
 def at_least(length: NDArray[np.float64], least: float) -> NDArray[np.bool_]:
     """Whether lengths (cm) reach a minimum, with a tolerance for rounding errors."""
     return length >= least * (1 - 1e-9)
-
-
-def _filled(
-    place: NDArray[np.int32], event: NDArray[np.int64], track: Track, largest_jump: int
-) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
-    """Fill in places that were jumped over; each belongs to the reactivation that follows."""
-    jumps = np.flatnonzero((event[1:] == event[:-1]) & (track.move(place[:-1], place[1:]) < 0)) + 1
-    pairs, of_jump = np.unique(
-        np.stack((place[jumps - 1], place[jumps])), axis=1, return_inverse=True
-    )
-    ways = [track.between(here, there, largest_jump) for here, there in pairs.T.tolist()]
-    between = Lists.of(ways).take(of_jump.ravel())  # NumPy 2.0 returns a row
-    n_before = np.zeros(len(place), dtype=np.int64)
-    n_before[jumps] = between.length
-    rows = np.repeat(np.arange(len(place)), n_before + 1)
-    is_own = np.ones(len(rows), dtype=np.bool_)
-    is_own[:-1] = rows[1:] != rows[:-1]
-    filled = np.empty(len(rows), dtype=np.int32)
-    filled[is_own], filled[~is_own] = place, between.flat
-    return rows, filled
 
 
 def crossed_shortcuts(

@@ -182,24 +182,21 @@ class Track:
         """
         extent, correlation = np.empty(len(states.length)), np.empty(len(states.length))
         visited, number = np.unique(states.flat, return_inverse=True)
-        _measure(number, states.begin, self._distances(visited), extent, correlation)
-        return extent, correlation
-
-    def _distances(self, places: NDArray[np.integer]) -> NDArray[np.float64]:
-        """Compute shortest-path lengths, shape (n_places, n_places); infinite without a path."""
+        # The ways between all places, infinite where there is none.
         here, there = np.divmod(self.key, MOST_STATES)
-        nodes = np.unique(np.concatenate((here, there, places)))
+        nodes = np.unique(np.concatenate((here, there, visited)))
         # An edge of unknown length counts 1; the smallest positive number stands for a length of
         # zero, which a sparse matrix cannot hold.
         length = np.where(np.isnan(self.distance), 1.0, np.maximum(self.distance, _TINY))
         at = np.searchsorted(nodes, here), np.searchsorted(nodes, there)
         edges = sparse.csr_array((length, at), shape=(len(nodes), len(nodes)))
-        own = np.searchsorted(nodes, places)
-        ways: NDArray[np.float64] = np.empty((len(places), len(places)))
-        for first in range(0, len(places), _ROWS):  # not all rows at once, to save memory
+        own = np.searchsorted(nodes, visited)
+        ways: NDArray[np.float64] = np.empty((len(visited), len(visited)))
+        for first in range(0, len(visited), _ROWS):  # not all rows at once, to save memory
             rows = slice(first, first + _ROWS)
             ways[rows] = csgraph.dijkstra(edges, indices=own[rows])[:, own]
-        return ways
+        _measure(number, states.begin, ways, extent, correlation)
+        return extent, correlation
 
     def require_distances(self) -> None:
         """Check that the graph has the length of each edge."""

@@ -159,7 +159,10 @@ def _interval(measured: _Measured, *, is_rate: bool) -> tuple[float, float, floa
     if n_blocks < 2:
         return value, np.nan, np.nan
     independent = n if is_rate else n * (1 - value)
-    excess = _variance(measured) / independent if independent > 0 else 1.0
+    # The variance of the count of an epoch, given its total, from its blocks.
+    left = measured.counted - n / total * measured.total
+    variance = float(n_blocks / (n_blocks - 1) * (left**2).sum())
+    excess = variance / independent if independent > 0 else 1.0
     z = stats.norm.ppf(0.5 + _LEVEL / 2)
     fewer = (z / stats.t.ppf(0.5 + _LEVEL / 2, n_blocks - 1)) ** 2 / max(excess, 1.0)
     if is_rate:
@@ -172,14 +175,6 @@ def _interval(measured: _Measured, *, is_rate: bool) -> tuple[float, float, floa
         )
     ends = wilson_interval(value, total * fewer, _LEVEL)
     return value, float(ends[0]), float(ends[1])
-
-
-def _variance(measured: _Measured) -> float:
-    """Estimate the variance of the count of an epoch, given its total, from its blocks."""
-    count, total = measured
-    n_blocks = len(count)
-    left = count - count.sum() / total.sum() * total
-    return float(n_blocks / (n_blocks - 1) * (left**2).sum())
 
 
 def _p(one: _Measured, other: _Measured, rng: np.random.Generator) -> float:

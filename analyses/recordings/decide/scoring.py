@@ -24,7 +24,7 @@ from analyses.recordings.prepare.travel import (
 )
 from replay.checks import check_whole
 
-__all__ = ["SENSES", "Scored", "n_blocks", "score_block"]
+__all__ = ["SENSES", "Scored", "n_blocks", "score_all", "score_block"]
 
 SENSES = ("forward", "reverse", "undecided")
 """Whether cells head with the travel of a stretch or against it."""
@@ -74,6 +74,12 @@ def score_block(session: Session, block: int, seed: int = 0) -> Scored:
         for own in zip(*parts, strict=True)
     )
     return Scored(*(each.sort_values("event", kind="stable", ignore_index=True) for each in tables))
+
+
+def score_all(session: Session, seed: int = 0) -> Scored:
+    """Decode all events and their controls, block by block."""
+    blocks = [score_block(session, block, seed) for block in range(n_blocks(session))]
+    return Scored(*(pd.concat(parts, ignore_index=True) for parts in zip(*blocks, strict=True)))
 
 
 def _score(session: Session, rows: NDArray[np.integer], seed: int) -> Scored:
@@ -213,8 +219,11 @@ def _of_posterior(
     facts["evidence"] = float(travel_evidence(likelihoods[None], model).travel[0])
     facts |= usual_scores(decoded, routes)
     if posterior.movement:
+        names = {name: name.lower().replace("_", "") for name in posterior.movement}
         known = [
-            posterior.movement[name][own] for name in posterior.movement if _is_continuous(name)
+            posterior.movement[name][own]
+            for name, plain in names.items()
+            if "continuous" in plain or "randomwalk" in plain
         ]
         facts["continuous"] = float(np.sum(known, axis=0).mean()) if known else np.nan
     stretches, paths = _stretches(session, row, time, likelihoods, places, routes, model)
@@ -223,10 +232,6 @@ def _of_posterior(
         bins = project(track, paths[["x", "y"]].to_numpy(dtype=float)).bin
         paths["along"] = outward_along(track, bins, posterior.outward[at])
     return facts, stretches, paths, _nothing(session)[2]
-
-
-def _is_continuous(name: str) -> bool:
-    return any(part in name.lower().replace("_", "") for part in ("continuous", "randomwalk"))
 
 
 def _of_places(session: Session, row: int) -> _Decoded:

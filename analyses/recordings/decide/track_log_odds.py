@@ -21,12 +21,12 @@ from numpy.typing import ArrayLike, NDArray
 from analyses.recordings.basics.binned_track import BinnedTrack, bins_between
 from analyses.recordings.basics.settings import Settings
 from analyses.recordings.prepare.likelihood import bayesian_posterior, log_likelihood
-from replay.checks import check_number, check_whole, typed
 
 __all__ = ["common_cells", "log_odds", "track_log_odds", "tracks_to_compare"]
 
+_LEAST_PEAK = Settings().least_peak  # Hz, on both tracks
 
-@typed
+
 def log_odds(posterior: ArrayLike, first: ArrayLike, second: ArrayLike) -> float:
     """Compute the log odds of two tracks from the posterior of an event, shape (n_time, n_bins).
 
@@ -34,16 +34,8 @@ def log_odds(posterior: ArrayLike, first: ArrayLike, second: ArrayLike) -> float
     posterior over the first divided by that over the second; for both, it is normalised over both
     tracks together in each time bin.
     """
-    weights = np.asarray(posterior, dtype=float)
     one, other = np.asarray(first, dtype=bool), np.asarray(second, dtype=bool)
-    if weights.ndim != 2 or {one.shape, other.shape} != {weights.shape[1:]}:
-        raise ValueError(
-            "first and second must each have one value for each bin of the posterior; got shapes "
-            f"{weights.shape}, {one.shape} and {other.shape}."
-        )
-    if (one & other).any():
-        raise ValueError(f"Bin {int(np.flatnonzero(one & other)[0])} belongs to both tracks.")
-    both = weights[:, one | other]
+    both = np.asarray(posterior, dtype=float)[:, one | other]
     normalised = both / both.sum(axis=1, keepdims=True)
     sums = (normalised[:, each[one | other]].sum() for each in (one, other))
     on_first, on_second = (max(float(each), 1e-300) for each in sums)
@@ -63,13 +55,11 @@ def tracks_to_compare(
     return (first, second) if common_cells(rates, first, second).sum() > 1 else None
 
 
-def common_cells(
-    rates: ArrayLike, first: ArrayLike, second: ArrayLike, least_peak: float = Settings().least_peak
-) -> NDArray[np.bool_]:
+def common_cells(rates: ArrayLike, first: ArrayLike, second: ArrayLike) -> NDArray[np.bool_]:
     """Find the cells with a field on each of two tracks."""
     hertz = np.asarray(rates, dtype=float)
     peaks = [hertz[:, np.asarray(each, dtype=bool)].max(axis=1) for each in (first, second)]
-    found: NDArray[np.bool_] = np.min(peaks, axis=0) >= least_peak
+    found: NDArray[np.bool_] = np.min(peaks, axis=0) >= _LEAST_PEAK
     return found
 
 
@@ -80,31 +70,28 @@ def track_log_odds(
     second: ArrayLike,
     *,
     dt: float,
-    least_peak: float = Settings().least_peak,
     n_shuffles: int = 200,
     seed: int = 0,
 ) -> pd.DataFrame:
     """Compute the track log odds of each event, and compare them with chance.
 
     Events are (n_time, n_cells) spikes; `first` and `second` mark the bins of the tracks. Cells
-    with a rate of at least `least_peak` Hz on both count. Returns `log_odds` and `log_odds_z`.
+    with a field on both count. Returns `log_odds` and `log_odds_z`.
     """
     one, other = np.asarray(first, dtype=bool), np.asarray(second, dtype=bool)
-    check_number("least_peak", least_peak, at_least=0.0)
-    number = check_whole("n_shuffles", n_shuffles, at_least=2)
     hertz = np.asarray(rates, dtype=float)
-    chosen = common_cells(hertz, one, other, least_peak)
+    chosen = common_cells(hertz, one, other)
     if np.count_nonzero(chosen) < 2:
         raise ValueError(
             f"{np.count_nonzero(chosen)} of {len(hertz)} cells have a field on both tracks (at "
-            f"least {least_peak:g} Hz): too few for a comparison."
+            f"least {_LEAST_PEAK:g} Hz): too few for a comparison."
         )
     own = hertz[chosen]
     swapped = own.copy()
     for here, there in ((one, other), (other, one)):
         along = np.linspace(0, np.count_nonzero(there) - 1, np.count_nonzero(here))
         swapped[:, here] = own[:, there][:, np.round(along).astype(int)]
-    children = np.random.SeedSequence(check_whole("seed", seed)).spawn(len(events))
+    children = np.random.SeedSequence(seed).spawn(len(events))
 
     def odds(counts: NDArray[np.float64], fields: NDArray[np.float64]) -> float:
         likelihoods = log_likelihood(counts, fields, dt)[:, one | other]
@@ -118,7 +105,7 @@ def track_log_odds(
             rng = np.random.default_rng(child)
             by_chance = [
                 odds(counts, np.where(rng.random((len(own), 1)) < 0.5, own, swapped))
-                for _ in range(number)
+                for _ in range(n_shuffles)
             ]
             row["log_odds"] = odds(counts, own)
             spread = float(np.std(by_chance))

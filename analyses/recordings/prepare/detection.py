@@ -29,12 +29,13 @@ from scipy import ndimage, signal
 from analyses.recordings.basics.observed import Observed, joined, stretches
 from analyses.recordings.basics.recording import FieldPotential
 from analyses.recordings.basics.settings import Criteria
-from replay.checks import check_array, check_number
+from replay.checks import check_number
 
 __all__ = ["Signal", "check_criteria", "find_events", "find_in", "multiunit_rate", "ripple_power"]
 __all__ += ["ripple_power_of", "signals_of_rate", "signals_within"]
 
-_RIPPLE_BAND = (150.0, 250.0)
+_RIPPLE_BAND = (150.0, 250.0)  # Hz
+_MS, _RATE_SD, _POWER_SD = 0.001, 0.015, 0.004  # s: of the rate, and of smoothing
 _LOST = 2.5  # sampling intervals; times that were rounded to ms are two apart at up to 2 kHz
 _SHORTEST_STRETCH = 0.1  # s that the filter needs
 _PAUSE = 0.015  # s: the shortest ripple; an event goes on where fewer samples are missing
@@ -120,62 +121,35 @@ def find_in(
 
 
 def multiunit_rate(
-    spikes: Sequence[ArrayLike],
-    begin: float,
-    end: float,
-    *,
-    dt: float = 0.001,
-    smoothing: float = 0.015,
+    spikes: Sequence[ArrayLike], begin: float, end: float
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Compute the smoothed rate of all cells together: times in s, and rates in Hz."""
-    seconds = check_number("dt", dt, at_least=1e-9)
-    width = check_number("smoothing", smoothing, at_least=0.0)
-    first, last = check_number("begin", begin), check_number("end", end)
-    n_time = int((last - first) / seconds + 1e-6)
-    if n_time < 1:
-        raise ValueError(f"The end must be after the beginning; got {begin} to {end} s.")
+    """Compute the smoothed rate of all cells together in each ms: times in s, and rates in Hz."""
+    n_time = int((end - begin) / _MS + 1e-6)
     n_spikes = np.zeros(n_time)
-    for cell, each in enumerate(spikes):
-        times = check_array(each, f"The spike times of cell {cell}", kind="number")
-        bins = np.floor((times - first) / seconds + 1e-9)
-        n_spikes += np.bincount(
-            bins[(bins >= 0) & (bins < n_time)].astype(np.int64), minlength=n_time
-        )
-    rate = n_spikes / seconds
-    if width > 0:
-        rate = ndimage.gaussian_filter1d(rate, width / seconds, mode="constant")
-    middle = first + (np.arange(n_time) + 0.5) * seconds
+    for each in spikes:
+        bins = np.floor((np.asarray(each, dtype=float) - begin) / _MS + 1e-9)
+        inside = (bins >= 0) & (bins < n_time)
+        n_spikes += np.bincount(bins[inside].astype(np.int64), minlength=n_time)
+    rate = ndimage.gaussian_filter1d(n_spikes / _MS, _RATE_SD / _MS, mode="constant")
+    middle = begin + (np.arange(n_time) + 0.5) * _MS
     return np.asarray(middle, dtype=float), np.asarray(rate, dtype=float)
 
 
-def ripple_power(
-    field_potential: ArrayLike,
-    rate: float,
-    *,
-    band: tuple[float, float] = _RIPPLE_BAND,
-    smoothing: float = 0.004,
-) -> NDArray[np.float64]:
-    """Compute the amplitude in the ripple band over all channels.
+def ripple_power(channels: NDArray[np.float64], rate: float) -> NDArray[np.float64]:
+    """Compute the amplitude in the ripple band over all channels, (n_time, n_channels).
 
     Each channel is filtered; the squared envelopes are summed over channels and smoothed.
     """
-    given = check_array(field_potential, "field_potential", kind="number", n_dims=None)
-    if given.ndim not in (1, 2):
-        raise ValueError(
-            f"field_potential must be (n_time,) or (n_time, n_channels), got {given.shape}."
-        )
-    low, high = band
-    hertz = check_number("rate", rate, at_least=1e-9)
-    if not 0 < low < high < hertz / 2:
+    low, high = _RIPPLE_BAND
+    if not high < rate / 2:
         raise ValueError(
             f"A band from {low:g} to {high:g} Hz needs a sampling rate above {2 * high:g} Hz; got "
-            f"{hertz:g}."
+            f"{rate:g}."
         )
-    channels = given[:, None] if given.ndim == 1 else given
-    sections = signal.butter(4, (low, high), btype="bandpass", fs=hertz, output="sos")
+    sections = signal.butter(4, (low, high), btype="bandpass", fs=rate, output="sos")
     filtered = signal.sosfiltfilt(sections, channels, axis=0)
     squares = np.abs(signal.hilbert(filtered, axis=0)) ** 2
-    smooth = ndimage.gaussian_filter1d(squares.sum(axis=1), smoothing * hertz)
+    smooth = ndimage.gaussian_filter1d(squares.sum(axis=1), _POWER_SD * rate)
     return np.asarray(np.sqrt(smooth), dtype=float)
 
 
@@ -213,9 +187,9 @@ def ripple_power_of(
 
 
 def find_events(
-    time: ArrayLike,
-    values: ArrayLike,
-    speed: ArrayLike | None = None,
+    time: NDArray[np.float64],
+    height: NDArray[np.float64],
+    speed: NDArray[np.float64] | None = None,
     criteria: Criteria = Criteria(),  # noqa: B008 (immutable)
     *,
     scale: tuple[float, float] | None = None,
@@ -226,25 +200,21 @@ def find_events(
     standard deviation of the signal, by default those of these values. An event ends before a pause
     between the times of more than 15 ms.
     """
-    seconds = check_array(time, "time", kind="number")
-    height = check_array(values, "The signal", kind="number")
-    if len(seconds) != len(height) or (np.diff(seconds) < 0).any():
-        raise ValueError(
-            f"A signal needs one time for each value, ascending; got {len(seconds)} times and "
-            f"{len(height)} values."
-        )
-    check_criteria(criteria)
     mean, spread = scale or ((height.mean(), height.std()) if len(height) else (0.0, 0.0))
     if not spread > 0:
         raise ValueError("The signal is constant, so no event can be found in it.")
     score = (height - mean) / spread
-    step = np.diff(seconds)
+    step = np.diff(time)
     is_pause = step > max(_PAUSE, _LOST * float(np.median(step))) if len(step) else step > 0
-    start, end = _runs(score > 0, is_pause)
+    # A run is above the mean, without a pause before its next value: first and last of each.
+    is_high = score > 0
+    apart = np.ones(len(is_high) + 1, dtype=bool)
+    apart[1:-1] = is_pause | (is_high[1:] != is_high[:-1])
+    start, end = np.flatnonzero(is_high & apart[:-1]), np.flatnonzero(is_high & apart[1:])
     # Between runs the signal is below its mean, so this adds no higher value.
     peak = np.maximum.reduceat(score, start) if len(start) else np.empty(0)
     kept = peak >= criteria.threshold
-    begin, stop, peak = seconds[start[kept]], seconds[end[kept]], peak[kept]
+    begin, stop, peak = time[start[kept]], time[end[kept]], peak[kept]
     if len(begin):
         is_new = np.append(True, begin[1:] - stop[:-1] >= criteria.merged_within - _ROUNDED)
         first = np.flatnonzero(is_new)
@@ -254,13 +224,8 @@ def find_events(
     kept = (duration >= criteria.shortest - _ROUNDED) & (duration > 0)
     kept &= duration <= criteria.longest + _ROUNDED
     if speed is not None:
-        fast = check_array(speed, "speed", kind="number", missing=True)
-        if len(fast) != len(seconds):
-            raise ValueError(
-                f"speed needs one value for each time; got {len(fast)} for {len(seconds)} times."
-            )
         for moment in (begin, stop):
-            kept &= ~(fast[np.searchsorted(seconds, moment)] > criteria.largest_speed)
+            kept &= ~(speed[np.searchsorted(time, moment)] > criteria.largest_speed)
     return pd.DataFrame(
         {"start_time": begin[kept], "end_time": stop[kept], "peak": peak[kept].round(3)}
     )
@@ -279,12 +244,3 @@ def check_criteria(criteria: Criteria) -> None:
     check_number("longest", criteria.longest, at_least=criteria.shortest, finite=False)
     check_number("merged_within", criteria.merged_within, at_least=0.0)
     check_number("largest_speed", criteria.largest_speed, at_least=0.0, finite=False)
-
-
-def _runs(
-    is_high: NDArray[np.bool_], is_pause: NDArray[np.bool_]
-) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Find the first and the last index of each run of True without a pause before its next."""
-    apart = np.ones(len(is_high) + 1, dtype=bool)
-    apart[1:-1] = is_pause | (is_high[1:] != is_high[:-1])
-    return np.flatnonzero(is_high & apart[:-1]), np.flatnonzero(is_high & apart[1:])

@@ -190,21 +190,17 @@ def heading_between(
 ) -> NDArray[np.int8]:
     """Find the direction along the edges of `bins` of the ways from other bins to others."""
     nodes = track.edges[track.edge[bins]]
-    ahead = [_ahead(track, each, nodes) for each in (before, after)]
+    ahead = []  # how much nearer to the second of these nodes than to the first, in cm
+    for each in (before, after):
+        ends, offset = track.edges[track.edge[each]], track.offset[each]
+        left = np.stack([offset, track.length[track.edge[each]] - offset], axis=1)
+        to_first, to_second = (
+            np.min(track.node_distance[ends, nodes[:, [end]]] + left, axis=1) for end in range(2)
+        )
+        ahead.append(to_first - to_second)
     with np.errstate(invalid="ignore"):  # between separate tracks
         change = np.nan_to_num(ahead[1] - ahead[0])
     found: NDArray[np.int8] = np.sign(np.round(change, 6)).astype(np.int8)
-    return found
-
-
-def _ahead(
-    track: BinnedTrack, bins: NDArray[np.integer], nodes: NDArray[np.integer]
-) -> NDArray[np.float64]:
-    """Return how much nearer bins are to the second of two nodes than to the first, in cm."""
-    ends, offset = track.edges[track.edge[bins]], track.offset[bins]
-    left = np.stack([offset, track.length[track.edge[bins]] - offset], axis=1)
-    away = [np.min(track.node_distance[ends, nodes[:, [end]]] + left, axis=1) for end in range(2)]
-    found: NDArray[np.float64] = away[0] - away[1]
     return found
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
 from analyses.recordings.basics.binned_track import BinnedTrack
@@ -14,7 +14,6 @@ from analyses.recordings.basics.recording import Recording
 from analyses.recordings.basics.settings import Settings
 from analyses.recordings.prepare.likelihood import log_likelihood
 from analyses.recordings.prepare.running import Running, running_bins, seen_in
-from replay.checks import check_array, check_number, typed
 
 __all__ = ["DecodingError", "decoding_error", "place_fields", "recorded_fields", "sums_by"]
 
@@ -23,11 +22,10 @@ _N_PARTS = 5
 _SEED = 0  # of the chance level
 
 
-@typed
 def place_fields(
     track: BinnedTrack,
-    position_bins: ArrayLike,
-    counts: ArrayLike | csr_array,
+    position_bins: NDArray[np.integer],
+    counts: NDArray[np.integer] | csr_array,
     dt: float,
     *,
     smoothing: float = Settings().smoothing,
@@ -43,30 +41,11 @@ def place_fields(
     spikes, shape (n_time, n_cells). Cells that were not `seen` in a time bin must have no spikes
     there; a rate is NaN where a cell was never observed.
     """
-    seconds = check_number("dt", dt, at_least=1e-9, hint="It is the length of a time bin in s.")
-    width = check_number("smoothing", smoothing, at_least=0.0)
-    lowest = check_number("lowest_rate", lowest_rate, at_least=0.0)
-    bins = check_array(position_bins, "position_bins", kind="whole", n_dims=None)
-    n_spikes = (
-        counts
-        if isinstance(counts, csr_array)
-        else check_array(counts, "counts", kind="whole", n_dims=None)
-    )
-    if bins.ndim != 1 or n_spikes.ndim != 2 or len(bins) != n_spikes.shape[0]:
-        raise ValueError(
-            "place_fields needs one bin and one row of counts for each time bin; got shapes "
-            f"{bins.shape} and {n_spikes.shape}."
-        )
-    if len(bins) and not -1 <= bins.min() <= bins.max() < track.n_bins:
-        raise ValueError(
-            f"Bins of this track range from 0 to {track.n_bins - 1} (-1 for none); got "
-            f"{bins.min()} to {bins.max()}."
-        )
-    seen = Seen.all(*n_spikes.shape) if seen is None else seen
-    time = seen.sums(bins, track.n_bins) * seconds
-    spikes = sums_by(bins, n_spikes, track.n_bins).T
-    if width > 0:
-        weights = np.exp(-0.5 * (track.distance / width) ** 2)
+    seen = Seen.all(*counts.shape) if seen is None else seen
+    time = seen.sums(position_bins, track.n_bins) * dt
+    spikes = sums_by(position_bins, counts, track.n_bins).T
+    if smoothing > 0:
+        weights = np.exp(-0.5 * (track.distance / smoothing) ** 2)
         time, spikes = np.stack([weights @ each for each in time]), spikes @ weights.T
     if not (time > 0).any(axis=0).all():
         empty = int(np.flatnonzero(~(time > 0).any(axis=0))[0])
@@ -77,7 +56,7 @@ def place_fields(
         )
     own = seen.of_cells(time)
     rates = np.divide(spikes, own, out=np.full(own.shape, np.nan), where=own > 0)
-    return np.asarray(np.maximum(rates, lowest))
+    return np.asarray(np.maximum(rates, lowest_rate))
 
 
 def sums_by(

@@ -22,7 +22,6 @@ from scipy.sparse import csr_array
 from analyses.recordings.basics.binned_track import BinnedTrack
 from analyses.recordings.prepare.headings import with_headings
 from analyses.recordings.prepare.likelihood import check_likelihoods
-from replay.checks import check_number
 from replay.jit import kernel
 
 __all__ = [
@@ -62,14 +61,13 @@ def walk_transitions(track: BinnedTrack, variance: float) -> Walk:
     `variance` is that of one step along the track, or in each direction of an arena, in cm^2; steps
     never leave a connected component. For an arena the matrix is sparse.
     """
-    spread = check_number("variance", variance, at_least=1e-12)
     if track.is_arena:
-        reach = max(_FARTHEST_STEP * np.sqrt(spread), 1.5 * track.square)
+        reach = max(_FARTHEST_STEP * np.sqrt(variance), 1.5 * track.square)
         here, there = np.nonzero(track.distance <= reach)
-        near = np.exp(-0.5 * track.distance[here, there] ** 2 / spread)
+        near = np.exp(-0.5 * track.distance[here, there] ** 2 / variance)
         near /= np.bincount(here, near)[here]
         return csr_array((near, (here, there)), shape=track.distance.shape)
-    weights = np.exp(-0.5 * track.distance**2 / spread)
+    weights = np.exp(-0.5 * track.distance**2 / variance)
     steps: NDArray[np.float64] = weights / weights.sum(axis=1, keepdims=True)
     return steps
 

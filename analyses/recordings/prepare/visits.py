@@ -202,7 +202,18 @@ def _entered(
 ) -> NDArray[np.int32]:
     """Return the state that is entered with each sample, and -1 where none is."""
     if track.is_arena and len(centres) > 1:
-        return _in_squares(track.distance[centres], bins)
+        # States cover an arena: the animal leaves one once it is half as far from another.
+        distance = track.distance[centres]
+        nearest = distance.argmin(axis=0).tolist()
+        found, here = np.full(len(bins), -1, dtype=np.int32), -1
+        known = np.flatnonzero(bins >= 0)
+        moved = known[np.diff(bins[known], prepend=-1) != 0]
+        for sample, place in zip(moved.tolist(), bins[moved].tolist(), strict=True):
+            there = nearest[place]
+            is_near = here < 0 or distance[there, place] <= _NEARER * distance[here, place]
+            if is_near and there != here:
+                found[sample] = here = there
+        return found
     nearest, away = _nearest(track, centres, reach)
     inside = away <= radius
     found = np.full(len(bins), -1, dtype=np.int32)
@@ -223,20 +234,6 @@ def _nearest(
         is_reached = distance[state] <= near
         nearest[is_reached], away[is_reached] = state, 0.0
     return nearest, away
-
-
-def _in_squares(distance: NDArray[np.float64], bins: NDArray[np.int32]) -> NDArray[np.int32]:
-    """Return the state that is entered with each sample of an arena, which states cover."""
-    nearest = distance.argmin(axis=0).tolist()
-    found, here = np.full(len(bins), -1, dtype=np.int32), -1
-    known = np.flatnonzero(bins >= 0)
-    moved = known[np.diff(bins[known], prepend=-1) != 0]
-    for sample, place in zip(moved.tolist(), bins[moved].tolist(), strict=True):
-        there = nearest[place]
-        is_near = here < 0 or distance[there, place] <= _NEARER * distance[here, place]
-        if is_near and there != here:
-            found[sample] = here = there
-    return found
 
 
 @typed

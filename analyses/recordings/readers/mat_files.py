@@ -28,7 +28,7 @@ import zlib
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from pathlib import Path
-from typing import Any, BinaryIO, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -288,7 +288,23 @@ def _of_older(path: Path) -> dict[str, Any]:
     with opened(path) as file:
         is_oldest = io.matlab.matfile_version(file)[0] == 0
         if not is_oldest:  # version 4 has no structures
-            _check_contents(file, path)
+            # Shapes do not tell what all variables hold: count their bytes, and keep none.
+            file.seek(_HEADER - 2)
+            numbers = struct.Struct("<II" if file.read(2) == b"IM" else ">II")
+            n_bytes, stored = 0, path.stat().st_size
+            while len(tag := file.read(8)) == 8:
+                kind, length = numbers.unpack(tag)
+                end = file.tell() + length
+                if kind == _COMPRESSED:
+                    stream, left = zlib.decompressobj(), b""
+                    while (left or file.tell() < end) and not stream.eof:
+                        part = left or file.read(min(_PART, end - file.tell()))
+                        if not part:
+                            break
+                        n_bytes += len(stream.decompress(part, _PART))
+                        left = stream.unconsumed_tail
+                        check_claim(n_bytes, stored, f"the variables of {path.name}")
+                file.seek(end)
         file.seek(0)
         # Variables one by one, as scipy lists none of a file with an object, and names none itself.
         for name, part in [("", file)] if is_oldest else io.matlab.varmats_from_mat(file):
@@ -315,26 +331,6 @@ def _named(value: Any) -> Any:
     if isinstance(value, list):
         return [_named(each) for each in value]
     return _Object(value[0]["s2"].decode()) if isinstance(value, MatlabOpaque) else value
-
-
-def _check_contents(file: BinaryIO, path: Path) -> None:
-    """Count the bytes of all that variables hold, which their shapes do not tell, and keep none."""
-    file.seek(_HEADER - 2)
-    numbers = struct.Struct("<II" if file.read(2) == b"IM" else ">II")
-    n_bytes, stored = 0, path.stat().st_size
-    while len(tag := file.read(8)) == 8:
-        kind, length = numbers.unpack(tag)
-        end = file.tell() + length
-        if kind == _COMPRESSED:
-            stream, left = zlib.decompressobj(), b""
-            while (left or file.tell() < end) and not stream.eof:
-                part = left or file.read(min(_PART, end - file.tell()))
-                if not part:
-                    break
-                n_bytes += len(stream.decompress(part, _PART))
-                left = stream.unconsumed_tail
-                check_claim(n_bytes, stored, f"the variables of {path.name}")
-        file.seek(end)
 
 
 class _Reading:

@@ -155,7 +155,13 @@ def _of_file(
     observed, spikes, lost = with_spikes(found.spikes, valid, found.intervals)
     told += lost
     tables = tables_of(file)
-    told += _without_ends(tables)
+    n_open = {key: len(table) - len(intervals_of(table)) for key, table in tables.items()}
+    told += [
+        f"{n} of {count_text(len(tables[key]), 'row')} of {key!r} without a begin or an end are "
+        "left out"
+        for key, n in n_open.items()
+        if n
+    ]
     candidates: pd.DataFrame | None = None
     field_potential = None
     if events == FIND_RIPPLES or choices.channel is not None:
@@ -175,33 +181,11 @@ def _of_file(
         told.append(f"{count_text(len(on_track), 'epoch')} on the track ({how})")
     told += twice
     return Recording(
-        name,
-        graph,
-        time,
-        position,
-        spikes=spikes,
-        electrode=found.electrode,
-        units=found.units,
-        observed=observed,
-        events=candidates,
-        field_potential=field_potential,
-        on_track=on_track,
-        epochs=epochs,
-        origin=_origin_of(file),
-        notes=(f"{name}: NWB; {'; '.join(told)}.",),
+        name, graph, time, position, spikes, found.electrode, found.units, observed,
+        events=candidates, field_potential=field_potential, on_track=on_track, epochs=epochs,
+        origin=_origin_of(file), notes=(f"{name}: NWB; {'; '.join(told)}.",),
         most_unknown=most_unknown,
-    )
-
-
-def _without_ends(tables: Mapping[str, Any]) -> list[str]:
-    """Say how many rows of tables are left out, as they have no begin or no end."""
-    n_open = {key: len(table) - len(intervals_of(table)) for key, table in tables.items()}
-    return [
-        f"{n} of {count_text(len(tables[key]), 'row')} of {key!r} without a begin or an end are "
-        "left out"
-        for key, n in n_open.items()
-        if n
-    ]
+    )  # fmt: skip
 
 
 def _events_of(

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from analyses.recordings.basics.binned_track import BinnedTrack
-from replay.checks import check_array, check_number, check_seed, check_whole
+from replay.checks import check_array, check_number
 
 __all__ = ["Cells", "Spikes", "by_cell", "check_cells", "draw_cells", "poisson_spikes"]
 
@@ -53,37 +53,31 @@ def draw_cells(
     A share `directional` of them distinguishes headings: in one, the rate is `weaker` times that in
     the other, or, by default, either a tenth of it or that of another field.
     """
-    number = check_whole("n_cells", n_cells, at_least=1)
-    median = check_number("median_peak", median_peak, at_least=0.0)
-    sigma = check_number("spread", spread, at_least=0.0)
-    reach = check_number("width", width, at_least=1e-6)
-    floor = check_number("background", background, at_least=0.0)
-    shared = check_number("common", common, at_least=0.0, at_most=1.0)
-    rng = np.random.default_rng(check_seed(seed))
-    centre = rng.choice(track.n_bins, number, p=track.width / track.width.sum())
-    peak = median * np.exp(sigma * rng.standard_normal(number))
-    shape = np.exp(-0.5 * (track.distance[centre] / reach) ** 2)
-    rates = floor + peak[:, None] * shape
+    rng = np.random.default_rng(seed)
+    centre = rng.choice(track.n_bins, n_cells, p=track.width / track.width.sum())
+    peak = median_peak * np.exp(spread * rng.standard_normal(n_cells))
+    shape = np.exp(-0.5 * (track.distance[centre] / width) ** 2)
+    rates = background + peak[:, None] * shape
     for part in range(track.n_components if track.n_components > 1 else 0):
         own = np.flatnonzero(track.component == part)
-        centre_here = rng.choice(own, number, p=track.width[own] / track.width[own].sum())
-        peak = median * np.exp(sigma * rng.standard_normal(number))
-        has = (track.component[centre] != part) & (rng.random(number) < shared)
-        shape = np.exp(-0.5 * (track.distance[centre_here] / reach) ** 2)
+        centre_here = rng.choice(own, n_cells, p=track.width[own] / track.width[own].sum())
+        peak = median_peak * np.exp(spread * rng.standard_normal(n_cells))
+        has = (track.component[centre] != part) & (rng.random(n_cells) < common)
+        shape = np.exp(-0.5 * (track.distance[centre_here] / width) ** 2)
         rates += np.where(has, peak, 0.0)[:, None] * shape
-    share = check_number("directional", directional, at_least=0.0, at_most=1.0)
-    if share > 0:  # give cells other rates in one heading, which is drawn for each
-        factor = _LOWER if weaker is None else check_number("weaker", weaker, at_least=0.0)
-        other = floor + factor * (rates - floor)
+    if directional > 0:  # give cells other rates in one heading, which is drawn for each
+        factor = _LOWER if weaker is None else weaker
+        other = background + factor * (rates - background)
         if weaker is None:
-            centre = rng.choice(track.n_bins, number, p=track.width / track.width.sum())
-            peak = median * np.exp(sigma * rng.standard_normal(number))
-            moved = floor + peak[:, None] * np.exp(-0.5 * (track.distance[centre] / reach) ** 2)
-            other = np.where(rng.random((number, 1)) < 0.5, moved, other)
-        other = np.where(rng.random((number, 1)) < share, other, rates)
-        swaps = rng.random((number, 1)) < 0.5
+            centre = rng.choice(track.n_bins, n_cells, p=track.width / track.width.sum())
+            peak = median_peak * np.exp(spread * rng.standard_normal(n_cells))
+            shape = np.exp(-0.5 * (track.distance[centre] / width) ** 2)
+            moved = background + peak[:, None] * shape
+            other = np.where(rng.random((n_cells, 1)) < 0.5, moved, other)
+        other = np.where(rng.random((n_cells, 1)) < directional, other, rates)
+        swaps = rng.random((n_cells, 1)) < 0.5
         rates = np.hstack([np.where(swaps, other, rates), np.where(swaps, rates, other)])
-    return Cells(track, rates, floor)
+    return Cells(track, rates, float(background))
 
 
 def check_cells(cells: Cells) -> None:

@@ -21,7 +21,7 @@ from analyses.recordings.basics.binned_track import project
 from analyses.recordings.basics.observed import Observed
 from analyses.recordings.decide.conclusions import Conclusions, replayed_sequences
 from analyses.recordings.decide.controls import Calibration
-from analyses.recordings.decide.scoring import Scored
+from analyses.recordings.decide.scoring import Scored, score_all
 from analyses.recordings.prepare.candidate_events import travel_events
 from analyses.recordings.prepare.detection import (
     find_events,
@@ -35,7 +35,7 @@ from analyses.recordings.prepare.running import running
 from analyses.recordings.prepare.session import Session
 from analyses.recordings.prepare.travel import travel_model
 from analyses.recordings.recover.cells import poisson_spikes
-from analyses.recordings.recover.recover import candidates_of, score_all
+from analyses.recordings.recover.recover import candidates_of
 from analyses.recordings.recover.sweeps import Sweep, TrackPaths, bins_of_states, swept_spikes
 from analyses.recordings.recover.unfolding import MISSED
 from analyses.sequences.track import graph_of_log

@@ -22,7 +22,7 @@ from analyses.recordings.basics.binned_track import BinnedTrack, cut_track, proj
 from analyses.recordings.basics.settings import Judgement, Settings
 from analyses.recordings.decide.conclusions import path_radius, replayed_sequences
 from analyses.recordings.decide.controls import calibrate, without_replay
-from analyses.recordings.decide.scoring import Scored, n_blocks, score_block
+from analyses.recordings.decide.scoring import score_all
 from analyses.recordings.prepare.headings import heading_of_ways
 from analyses.recordings.prepare.recorded_experience import experience_of
 from analyses.recordings.prepare.session import Session, prepare
@@ -40,7 +40,7 @@ from replay.checks import (
 from replay.log.event_log import EventLog
 from replay.worlds.mdp import MDP
 
-__all__ = ["candidates_of", "recover", "recovery", "score_all"]
+__all__ = ["candidates_of", "recover", "recovery"]
 
 _NOISE_ROW = {"kind": NOISE, "direction": NOISE, "states": ()}
 
@@ -198,12 +198,6 @@ def _longest_found(
     longest = sequences.sort_values("distance", ascending=False, kind="stable")
     longest = longest.drop_duplicates("event").set_index("event")
     return evidence, longest.reindex(range(len(session.counts)))
-
-
-def score_all(session: Session, seed: int) -> Scored:
-    """Score all events of a session, block by block."""
-    blocks = [score_block(session, block, seed) for block in range(n_blocks(session))]
-    return Scored(*(pd.concat(parts, ignore_index=True) for parts in zip(*blocks, strict=True)))
 
 
 def candidates_of(true: pd.DataFrame, found: pd.DataFrame) -> NDArray[np.int64]:

@@ -33,7 +33,6 @@ from replay.checks import (
     check_array,
     check_choice,
     check_column,
-    check_number,
     check_table,
     check_whole,
     typed,
@@ -113,7 +112,6 @@ REGULARISATION = 1e-4
 """The weight of the squared differences between kinds, relative to the squared error."""
 
 
-@typed
 def correct_shares(
     found: pd.Series,
     matrix: pd.DataFrame,
@@ -121,16 +119,10 @@ def correct_shares(
     regularisation: float = REGULARISATION,
 ) -> pd.Series:
     """Estimate the true shares from those that were found."""
-    if not (matrix.index.is_unique and matrix.columns.is_unique):
-        raise ValueError("matrix must have one row and one column for each kind, not several.")
     truths = [kind for kind in matrix.index if kind not in (NOISE, MISSED)]
     if not truths:
         raise ValueError("matrix has no kind that was truly replayed: give at least one row.")
-    check_table(matrix, truths, "matrix")
-    check_array(matrix.to_numpy(), "matrix", kind="number", at_least=0.0, at_most=1.0, n_dims=2)
     seen = [kind for kind in matrix.columns if kind != MISSED]
-    _check_found(found, seen, kind="number")
-    weight = check_number("regularisation", regularisation, at_least=0.0, at_most=1.0)
     recall = pd.Series({kind: matrix.loc[kind, kind] for kind in truths})
     poor = recall[recall < LEAST_RECALL]
     if len(poor):
@@ -144,16 +136,7 @@ def correct_shares(
     if not counts.sum() > 0:
         raise ValueError("Nothing was found, so there is no share to correct.")
     given = matrix.loc[truths, seen].to_numpy(dtype=float)
-    return pd.Series(unfold(counts, given, weight), index=truths)
-
-
-def _check_found(found: pd.Series, seen: list[str], kind: str) -> None:
-    if not found.index.is_unique:
-        raise ValueError("found must have one number for each kind, and has several for one.")
-    for each in found.index:
-        if each not in (*seen, MISSED):
-            raise unknown_name("kind in found", each, map(str, seen))
-    check_array(found, "found", kind=kind, at_least=0, at_most=10**9)
+    return pd.Series(unfold(counts, given, regularisation), index=truths)
 
 
 def unfold(
@@ -221,8 +204,13 @@ def estimate_shares(
     >>> estimate_shares(pd.Series([150, 50], index=kinds), recovered)["share"].round(2).tolist()
     [0.5, 0.5]
     """
-    _, seen = truths_and_found(recovered, what)
-    _check_found(found, seen, kind="whole")
+    _, named = truths_and_found(recovered, what)
+    if not found.index.is_unique:
+        raise ValueError("found must have one number for each kind, and has several for one.")
+    for each in found.index:
+        if each not in (*named, MISSED):
+            raise unknown_name("kind in found", each, map(str, named))
+    check_array(found, "found", kind="whole", at_least=0, at_most=10**9)
     check_column(check_table(recovered, ["seed"], "recovered"), "seed", "recovered", kind="whole")
     mixed = [name for name in CONDITIONS if name in recovered and len(recovered[name].unique()) > 1]
     if mixed:
@@ -232,10 +220,18 @@ def estimate_shares(
     n_samples = check_whole("n_bootstrap", n_bootstrap, at_least=1)
     matrix = confusion_matrix(recovered, what)
     shares = correct_shares(found, matrix)
-    truths, seen = list(shares.index), [kind for kind in seen if kind != MISSED]
+    truths, seen = list(shares.index), [kind for kind in named if kind != MISSED]
     counts = found.reindex(seen, fill_value=0).to_numpy(dtype=float)
     number = check_whole("n_recordings", n_recordings, at_least=1)
-    sessions = _counts_by_seed(recovered, what, truths)
+    # True and found kinds in each session, (n_seeds, n_truths, n_found).
+    codes = [
+        pd.Categorical(recovered[column], categories=names).codes
+        for column, names in ((f"true_{what}", truths), (what, named))
+    ]
+    seeds, of = np.unique(recovered["seed"].to_numpy(), return_inverse=True)
+    sessions = np.zeros((len(seeds), len(truths), len(named)))
+    known = (codes[0] >= 0) & (codes[1] >= 0)
+    np.add.at(sessions, (of[known], codes[0][known], codes[1][known]), 1)
     rng = np.random.default_rng(check_whole("seed", seed))
     drawn = bootstrap_shares(counts, sessions, rng, n_recordings=number, n_bootstrap=n_samples)
     low, high = np.quantile(drawn, [0.025, 0.975], axis=0)
@@ -289,17 +285,3 @@ def bootstrap_shares(
 def _rates(counts: NDArray[np.float64]) -> NDArray[np.float64]:
     rates: NDArray[np.float64] = counts / np.maximum(counts.sum(axis=-1, keepdims=True), 1)
     return rates
-
-
-def _counts_by_seed(recovered: pd.DataFrame, what: str, truths: list[str]) -> NDArray[np.float64]:
-    """Count true and found kinds in each session: shape (n_seeds, n_truths, n_found)."""
-    _, found = truths_and_found(recovered, what)
-    codes = [
-        pd.Categorical(recovered[column], categories=names).codes
-        for column, names in ((f"true_{what}", truths), (what, found))
-    ]
-    seeds, of = np.unique(recovered["seed"].to_numpy(), return_inverse=True)
-    counts = np.zeros((len(seeds), len(truths), len(found)))
-    known = (codes[0] >= 0) & (codes[1] >= 0)
-    np.add.at(counts, (of[known], codes[0][known], codes[1][known]), 1)
-    return counts

@@ -121,24 +121,16 @@ def recorded_statistics(
         table[end] = table[end].where(table["n_animals"] >= LEAST_UNITS)
         table[end] = within[end].where(within["n"].notna(), table[end])
     table.insert(1, "label", [STATISTICS[name].label for name in table["statistic"]])
-    return table.merge(_published(), on="statistic", how="left")
-
-
-def _published() -> pd.DataFrame:
-    """Return the lowest and the highest published value of each statistic."""
-    table = findings()
-    is_number = table["likelihood"].isin(["count", "value"]) & ~table["second_hand"]
-    rows = table[is_number & (table["statistic"] != "")]
-    rows = rows.assign(value=as_share(rows)).sort_values("value", kind="stable")
-    return (
-        rows.groupby("statistic", sort=True)
-        .agg(
-            published_low=("value", "min"),
-            published_high=("value", "max"),
-            sources=("source", lambda sources: ", ".join(dict.fromkeys(sources))),
-        )
-        .reset_index()
+    known = findings()
+    is_number = known["likelihood"].isin(["count", "value"]) & ~known["second_hand"]
+    known = known[is_number & (known["statistic"] != "")]
+    known = known.assign(value=as_share(known)).sort_values("value", kind="stable")
+    published = known.groupby("statistic", sort=True).agg(
+        published_low=("value", "min"),
+        published_high=("value", "max"),
+        sources=("source", lambda sources: ", ".join(dict.fromkeys(sources))),
     )
+    return table.merge(published.reset_index(), on="statistic", how="left")
 
 
 def replays_of_recordings(
@@ -170,7 +162,20 @@ def replays_of_recordings(
         log = EventLog({"steps": each.experience.columns("steps")}, mdp=task.world)
         paths = each.visited.drop(columns="event").reset_index(drop=True)
         rewarded = [int(name) for name in task.landmarks.get(_REWARD, ())]
-        runs.append((number, log, _laps(each, rewarded), paths))
+        laps = each.experience.steps.groupby("episode", sort=True).agg(
+            start=("state", "first"), end=("next_state", "last"), time=("time", "last")
+        )
+        laps = laps.reset_index()
+        # Rest belongs to the lap before it.
+        rests = each.visited.loc[each.visited["phase"] == "rest", "time"]
+        after = np.searchsorted(laps["time"], rests, side="right") - 1
+        laps = laps.drop(columns="time").assign(
+            block="run",
+            lap="",
+            reward=np.where(laps["end"].isin(rewarded), 1.0, 0.0) if rewarded else np.nan,
+            n_rest=np.bincount(after[after >= 0], minlength=len(laps)),
+        )
+        runs.append((number, log, laps, paths))
     return replays_of(task, runs, largest_jump=RECORDED.largest_jump)
 
 
@@ -179,23 +184,6 @@ def _world(found: Conclusions) -> MDP:
     if world is None:
         raise ValueError("The experience of an animal must have its world: make it by find_replay.")
     return world
-
-
-def _laps(found: Conclusions, rewarded: Sequence[int]) -> pd.DataFrame:
-    """List the laps; rest belongs to the lap before it."""
-    steps = found.experience.steps
-    laps = steps.groupby("episode", sort=True).agg(
-        start=("state", "first"), end=("next_state", "last"), time=("time", "last")
-    )
-    laps = laps.reset_index()
-    rests = found.visited.loc[found.visited["phase"] == "rest", "time"]
-    after = np.searchsorted(laps["time"], rests, side="right") - 1
-    return laps.drop(columns="time").assign(
-        block="run",
-        lap="",
-        reward=np.where(laps["end"].isin(rewarded), 1.0, 0.0) if rewarded else np.nan,
-        n_rest=np.bincount(after[after >= 0], minlength=len(laps)),
-    )
 
 
 def task_of_track(world: MDP, landmarks: Mapping[str, Sequence[str]]) -> Task:
