@@ -97,5 +97,4 @@ def pack_evidence(evidence: Evidence, number: int) -> dict[str, Any]:
 
 def _coordinate(track: BinnedTrack, name: str) -> NDArray[np.int64]:
     place = track.position[:, "xy".index(name)]
-    row: NDArray[np.int64] = np.rint((place - place.min()) / track.square).astype(np.int64)
-    return row
+    return np.asarray(np.rint((place - place.min()) / track.square).astype(np.int64))

@@ -226,6 +226,24 @@ def _about(
         scaled = np.round(254 * (value - low) / (high - low or 1.0))
         coded = np.where(np.isnan(value), 255, scaled).astype(np.int64).ravel()
         values = {"low": low, "high": high, **pack({"made": run.values["made"], "value": coded})}
+    # All sequences are counted by window of steps, or of time, kind, phase and length.
+    n_steps, of_event = len(run.steps["step"]), run.sequences["event"]
+    if span is None or span[0] == span[1]:
+        n_windows = min(n_windows, n_steps)
+        step = np.maximum(run.events["made"][of_event] - 1, 0)
+        window = step * n_windows // n_steps
+    else:
+        since = run.events["time"][of_event] - run.steps["time"][0] - span[0]
+        share = since / (span[1] - span[0])
+        window = np.minimum((share * n_windows).astype(np.int64), n_windows - 1)
+    counted = {
+        "window": window,
+        "kind": run.sequences["kind"],
+        "phase": run.events["phase"][of_event],
+        "length": run.sequences["length"],
+    }
+    found, n = np.unique(np.column_stack([*counted.values()]), axis=0, return_counts=True)
+    counts = dict(zip(counted, found.T, strict=True))
     return {
         "name": name,
         "decoded": run.decoded,
@@ -237,7 +255,7 @@ def _about(
         "n_sequences": len(run.sequences["event"]),
         "span": span,
         "bits": run.bits,
-        "counts": pack(_counts(run, n_windows, span)),
+        "counts": pack({"n_windows": np.array([n_windows]), **counts, "n": n}),
         "values": values,
     }
 
@@ -325,31 +343,6 @@ def _span(run: ShownRun) -> list[float] | None:
         return None
     time = np.append(run.steps["time"], run.events["time"]) - run.steps["time"][0]
     return [float(time.min()), float(time.max())]
-
-
-def _counts(run: ShownRun, n_windows: int, span: list[float] | None) -> dict[str, NDArray[Any]]:
-    """Count all sequences by window of steps, or of time, kind, phase and length."""
-    n_steps = len(run.steps["step"])
-    of_event = run.sequences["event"]
-    if span is None or span[0] == span[1]:
-        n_windows = min(n_windows, n_steps)
-        step = np.maximum(run.events["made"][of_event] - 1, 0)
-        window = step * n_windows // n_steps
-    else:
-        since = run.events["time"][of_event] - run.steps["time"][0] - span[0]
-        share = since / (span[1] - span[0])
-        window = np.minimum((share * n_windows).astype(np.int64), n_windows - 1)
-    rows = np.column_stack(
-        (
-            window,
-            run.sequences["kind"],
-            run.events["phase"][of_event],
-            run.sequences["length"],
-        )
-    )
-    found, n = np.unique(rows, axis=0, return_counts=True)
-    names = ("window", "kind", "phase", "length")
-    return {"n_windows": np.array([n_windows]), **dict(zip(names, found.T, strict=True)), "n": n}
 
 
 def _sample(runs: list[ShownRun], ways: Iterable[int], share: float) -> list[NDArray[np.bool_]]:

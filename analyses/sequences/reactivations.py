@@ -19,7 +19,6 @@ from numpy.typing import NDArray
 
 from analyses.sequences.chains import decoded_paths
 from analyses.sequences.runs import Columns, of_run, rows_by_run, runs_of
-from analyses.sequences.sequences import Lists
 from replay.checks import check_table, shown
 from replay.jit import kernel
 from replay.log.event_log import EventLog
@@ -50,25 +49,22 @@ def reactivations_by_run(
         own = paths.iloc[rows].assign(event=rows, run=run)
         each, states = decoded_paths(own, of_run(log, "steps", run))
         if "along" in own:
-            each["along"] = _headings(own["along"], states)
+            headings = [np.empty(0, dtype=np.int8)]
+            given = zip(own["along"], states.length.tolist(), strict=True)
+            for row, (values, n) in enumerate(given):
+                along = np.full(1, np.nan)
+                with suppress(TypeError, ValueError):  # what is no list of numbers
+                    along = np.asarray(values, dtype=float)
+                if along.shape != (n,) or not np.isin(along, (-1, 0, 1)).all():
+                    raise ValueError(
+                        "The column 'along' of paths must have a number for each of the states: 1 "
+                        "if the heading that is represented is the direction of travel, -1 if it "
+                        f"is the opposite, 0 if it is unknown. Row {row} has {n} states and "
+                        f"{shown(values)}."
+                    )
+                headings.append(along.astype(np.int8))
+            each["along"] = np.concatenate(headings)
         yield run, _merged(each, states.owner, states.flat)
-
-
-def _headings(given: pd.Series, states: Lists) -> NDArray[np.int8]:
-    """Check the headings of paths: along the travel (1), against it (-1), or unknown (0)."""
-    found = [np.empty(0, dtype=np.int8)]
-    for row, (each, n) in enumerate(zip(given, states.length.tolist(), strict=True)):
-        along = np.full(1, np.nan)
-        with suppress(TypeError, ValueError):  # what is no list of numbers
-            along = np.asarray(each, dtype=float)
-        if along.shape != (n,) or not ((along == -1) | (along == 0) | (along == 1)).all():
-            raise ValueError(
-                "The column 'along' of paths must have a number for each of the states: 1 if the "
-                "heading that is represented is the direction of travel, -1 if it is the opposite, "
-                f"0 if it is unknown. Row {row} has {n} states and {shown(each)}."
-            )
-        found.append(along.astype(np.int8))
-    return np.concatenate(found)
 
 
 def reactivated_by(backups: Columns) -> dict[str, NDArray[Any]]:

@@ -80,8 +80,7 @@ class FieldPotential(NamedTuple):
         """The times of the samples in s, shape (n_time,)."""
         if self.timestamps is not None:
             return self.timestamps
-        found: NDArray[np.float64] = self.start + np.arange(len(self.signal)) / self.rate
-        return found
+        return np.asarray(self.start + np.arange(len(self.signal)) / self.rate)
 
 
 def sampled_at(

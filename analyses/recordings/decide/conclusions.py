@@ -254,13 +254,24 @@ def replayed_sequences(
         )
         if len(visits):
             rows.append(path[["event", "stretch"]].iloc[0].tolist())
-            visited.append(visits.assign(along=_headings_of(visits, path)))
+            at = np.searchsorted(path["time"], visits["start_time"])
+            along = np.zeros(len(visits), dtype=np.int64)
+            if "along" in path:
+                along = heading_of_ways(path["along"].to_numpy(), at)
+            visited.append(visits.assign(along=along))
     begin = chosen.set_index("event")["start_time"]
     states = [visits["state"].tolist() for visits in visited]
     of_event, of_stretch = np.array(rows, dtype=np.int64).reshape(-1, 2).T
     time = begin.reindex(of_event).to_numpy(dtype=float)
     phase = _phases(recording, log, time)
-    location = nearest_states(_position_at(recording, time), track, world, reach)
+    # The positions that are recorded nearest to these times, NaN if none is near.
+    position = steady_positions(recording)
+    known = np.flatnonzero(~np.isnan(position).any(axis=1))
+    clock = recording.time[known]
+    at = known[np.searchsorted((clock[1:] + clock[:-1]) / 2, time)]
+    is_near = np.abs(recording.time[at] - time) <= _LONGEST_GAP
+    there = np.where(is_near[:, None], position[at], np.nan)
+    location = nearest_states(there, track, world, reach)
     last = np.append(log.steps["next_state"], log.steps["state"].iloc[0])
     last = last[np.searchsorted(log.steps["time"], time, side="right") - 1]
     location = np.where(phase == "rest", last, location)
@@ -281,24 +292,6 @@ def replayed_sequences(
     listed.insert(0, "event", of_event)
     listed.insert(1, "stretch", of_stretch)
     return found, listed
-
-
-def _headings_of(visits: pd.DataFrame, path: pd.DataFrame) -> NDArray[np.int64]:
-    """Return the heading of the way to each visit: that of most time bins since the one before."""
-    if "along" not in path:
-        return np.zeros(len(visits), dtype=np.int64)
-    at = np.searchsorted(path["time"], visits["start_time"])
-    return heading_of_ways(path["along"].to_numpy(), at)
-
-
-def _position_at(recording: Recording, time: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return the positions that are recorded nearest to these times, NaN if none is near."""
-    position = steady_positions(recording)
-    known = np.flatnonzero(~np.isnan(position).any(axis=1))
-    clock = recording.time[known]
-    at = known[np.searchsorted((clock[1:] + clock[:-1]) / 2, time)]
-    is_near = np.abs(recording.time[at] - time) <= _LONGEST_GAP
-    return np.where(is_near[:, None], position[at], np.nan)
 
 
 def _phases(recording: Recording, log: EventLog, time: NDArray[np.float64]) -> NDArray[np.object_]:

@@ -79,8 +79,7 @@ def control_counts(
     n_headings = rates.shape[1] // track.n_bins
     heading = rng.integers(n_headings, size=n_time)[np.cumsum(is_new) - 1]
     expected = rates[:, bins + track.n_bins * heading].T
-    drawn: NDArray[np.int64] = rng.poisson(expected * counts.sum() / max(expected.sum(), 1e-9))
-    return drawn
+    return np.asarray(rng.poisson(expected * counts.sum() / max(expected.sum(), 1e-9)))
 
 
 def with_exchanged_cells(

@@ -59,8 +59,7 @@ def kinds_on_lines(sequences: pd.DataFrame, world: MDP | None) -> NDArray[np.obj
             on_line |= part
     named = {"forward": "forward_episode", "reverse": "reverse_episode"}
     of_direction = [named.get(each, "ambiguous") for each in sequences["direction"].astype(str)]
-    found: NDArray[np.object_] = np.where(sequences["first"].isin(on_line), of_direction, kinds)
-    return found
+    return np.asarray(np.where(sequences["first"].isin(on_line), of_direction, kinds))
 
 
 def count_kinds(kinds: Iterable[str], size: float) -> pd.DataFrame:

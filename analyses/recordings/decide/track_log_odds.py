@@ -59,8 +59,7 @@ def common_cells(rates: ArrayLike, first: ArrayLike, second: ArrayLike) -> NDArr
     """Find the cells with a field on each of two tracks."""
     hertz = np.asarray(rates, dtype=float)
     peaks = [hertz[:, np.asarray(each, dtype=bool)].max(axis=1) for each in (first, second)]
-    found: NDArray[np.bool_] = np.min(peaks, axis=0) >= _LEAST_PEAK
-    return found
+    return np.asarray(np.min(peaks, axis=0) >= _LEAST_PEAK)
 
 
 def track_log_odds(

@@ -200,8 +200,7 @@ def heading_between(
         ahead.append(to_first - to_second)
     with np.errstate(invalid="ignore"):  # between separate tracks
         change = np.nan_to_num(ahead[1] - ahead[0])
-    found: NDArray[np.int8] = np.sign(np.round(change, 6)).astype(np.int8)
-    return found
+    return np.asarray(np.sign(np.round(change, 6)).astype(np.int8))
 
 
 def heading_of_ways(along: NDArray[np.int8], visits: NDArray[np.integer]) -> NDArray[np.int64]:
@@ -212,8 +211,7 @@ def heading_of_ways(along: NDArray[np.int8], visits: NDArray[np.integer]) -> NDA
     total = np.append(0, np.cumsum(along.astype(np.int64)))
     end = visits + 1
     begin = np.append(0, end[:-1])[: len(end)]
-    found: NDArray[np.int64] = np.sign(total[end] - total[begin])
-    return found
+    return np.asarray(np.sign(total[end] - total[begin]))
 
 
 def outward_along(

@@ -48,8 +48,7 @@ def log_likelihood(counts: ArrayLike, rates: ArrayLike, dt: float) -> NDArray[np
         if not (np.isfinite(values) & (values >= 0)).all():
             raise ValueError(f"{name} must hold finite numbers of at least 0.")
     expected = np.maximum(hertz, _LOWEST_RATE) * seconds
-    found: NDArray[np.float64] = n_spikes @ np.log(expected) - expected.sum(axis=0)
-    return found
+    return np.asarray(n_spikes @ np.log(expected) - expected.sum(axis=0))
 
 
 def check_likelihoods(values: ArrayLike) -> NDArray[np.float64]:
@@ -72,8 +71,7 @@ def bayesian_posterior(log_likelihoods: ArrayLike) -> NDArray[np.float64]:
     """Decode each time bin independently: likelihoods and posterior are (n_time, n_bins)."""
     given = check_likelihoods(log_likelihoods)
     scaled = np.exp(given - given.max(axis=1, keepdims=True))
-    posterior: NDArray[np.float64] = scaled / scaled.sum(axis=1, keepdims=True)
-    return posterior
+    return np.asarray(scaled / scaled.sum(axis=1, keepdims=True))
 
 
 def count_spikes(

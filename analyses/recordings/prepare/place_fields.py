@@ -71,8 +71,7 @@ def sums_by(
     """
     rows = np.flatnonzero(group >= 0)
     own = csr_array((np.ones(len(rows)), (group[rows], rows)), shape=(n_groups, len(group)))
-    sums: NDArray[np.float64] = (own @ csr_array(counts)).toarray()
-    return sums
+    return np.asarray((own @ csr_array(counts)).toarray())
 
 
 def recorded_fields(

@@ -37,8 +37,7 @@ class Running(NamedTuple):
     @property
     def speed(self) -> NDArray[np.float64]:
         """Speeds in cm/s; NaN if unknown."""
-        speed: NDArray[np.float64] = np.hypot(*self.velocity.T)
-        return speed
+        return np.asarray(np.hypot(*self.velocity.T))
 
     def speed_at(self, time: NDArray[np.float64]) -> NDArray[np.float64]:
         """Interpolate the speed in cm/s; NaN before, within and after gaps of positions alike.
@@ -46,15 +45,11 @@ class Running(NamedTuple):
         An animal that is not tracked, as in a sleep box, may be slow: what must be slow is refused
         where ``speed > largest``, which an unknown speed is not.
         """
-        found: NDArray[np.float64] = np.interp(
-            time, self.time, self.speed, left=np.nan, right=np.nan
-        )
-        return found
+        return np.asarray(np.interp(time, self.time, self.speed, left=np.nan, right=np.nan))
 
     def is_rest(self, time: NDArray[np.float64], largest: float) -> NDArray[np.bool_]:
         """Find the times at which the animal is not known to be faster than `largest` cm/s."""
-        found: NDArray[np.bool_] = ~(self.speed_at(time) > largest)
-        return found
+        return np.asarray(~(self.speed_at(time) > largest))
 
 
 def running(recording: Recording) -> Running:

@@ -68,8 +68,7 @@ def walk_transitions(track: BinnedTrack, variance: float) -> Walk:
         near /= np.bincount(here, near)[here]
         return csr_array((near, (here, there)), shape=track.distance.shape)
     weights = np.exp(-0.5 * track.distance**2 / variance)
-    steps: NDArray[np.float64] = weights / weights.sum(axis=1, keepdims=True)
-    return steps
+    return np.asarray(weights / weights.sum(axis=1, keepdims=True))
 
 
 def walk_of_states(track: BinnedTrack, variance: float, n_states: int) -> Walk:

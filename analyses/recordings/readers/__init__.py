@@ -129,9 +129,9 @@ def read_recording(
     check_number("bin_size", bin_size, at_least=0.1, hint="It is a length in cm.")
     is_name = isinstance(events, str) and events != FIND and Path(events).suffix == ""
     wanted = str(events) if is_name else None
-    for key, value in (("position", position), ("units", units)):
-        if value is not None:
-            check_text(key, value)
+    for key, text in (("position", position), ("units", units)):
+        if text is not None:
+            check_text(key, text)
     if channel is not None and not isinstance(channel, str):
         channel = check_whole("channel", channel)
     choices = Choices(position, units, channel)

@@ -107,8 +107,7 @@ def _rates(
 ) -> NDArray[np.float64]:
     """Return the rate of each cell in some stretches of time, in Hz; 0 if there is none."""
     number = [np.searchsorted(each, end) - np.searchsorted(each, begin) for each in spikes]
-    found: NDArray[np.float64] = np.sum(number, axis=1) / max(float((end - begin).sum()), 1e-9)
-    return found
+    return np.asarray(np.sum(number, axis=1) / max(float((end - begin).sum()), 1e-9))
 
 
 def inject(
@@ -244,8 +243,7 @@ def _before_smoothing(session: Session) -> NDArray[np.float64]:
     weights /= weights.sum(axis=0)
     rates = session.decoded_rates.reshape(-1, track.n_bins)
     narrow = np.maximum(2 * rates - rates @ weights, settings.lowest_rate)
-    found: NDArray[np.float64] = narrow.reshape(session.decoded_rates.shape)
-    return found
+    return np.asarray(narrow.reshape(session.decoded_rates.shape))
 
 
 def _background(

@@ -162,14 +162,12 @@ def _number_of_each(seen: pd.DataFrame, table: pd.DataFrame) -> NDArray[np.float
         of_each = share * alike / recall
         of_each /= of_each.sum(axis=1, keepdims=True)
         share = of_each.mean(axis=0)
-    number: NDArray[np.float64] = of_each.sum(axis=0) / recall
-    return number
+    return np.asarray(of_each.sum(axis=0) / recall)
 
 
 def _logs(table: pd.DataFrame, *columns: str) -> NDArray[np.float64]:
     """Return the logarithms of columns, shape (n_rows, n_columns)."""
-    logs: NDArray[np.float64] = np.log(table[list(columns)].to_numpy(dtype=float))
-    return logs
+    return np.asarray(np.log(table[list(columns)].to_numpy(dtype=float)))
 
 
 def _injected(

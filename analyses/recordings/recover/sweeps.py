@@ -39,8 +39,7 @@ class Sweep(NamedTuple):
 
     def dwell(self, speed: float) -> NDArray[np.float64]:
         """Return the time in each bin, in s: half of the time to each of its neighbours."""
-        seconds: NDArray[np.float64] = (self.ahead + np.append(self.ahead[1:], 0)) / (2 * speed)
-        return seconds
+        return np.asarray((self.ahead + np.append(self.ahead[1:], 0)) / (2 * speed))
 
 
 def headed_bins(
@@ -54,8 +53,7 @@ def headed_bins(
     Rates are as `with_unknown` returns them, or the same in all headings.
     """
     block = np.array([2, 0, 1])[heading]
-    found: NDArray[np.int64] = (bins + track.n_bins * block) % rates.shape[1]
-    return found
+    return np.asarray((bins + track.n_bins * block) % rates.shape[1])
 
 
 def swept_spikes(

@@ -149,8 +149,7 @@ def unfold(
     apart = np.sqrt(regularisation) * (np.eye(len(given)) - 1.0 / len(given))
     right = np.append(counts / counts.sum(), np.zeros(len(given)))
     solution, _ = nnls(np.vstack((given.T, apart)), right)
-    shares: NDArray[np.float64] = solution / solution.sum()
-    return shares
+    return np.asarray(solution / solution.sum())
 
 
 @typed
@@ -283,5 +282,4 @@ def bootstrap_shares(
 
 
 def _rates(counts: NDArray[np.float64]) -> NDArray[np.float64]:
-    rates: NDArray[np.float64] = counts / np.maximum(counts.sum(axis=-1, keepdims=True), 1)
-    return rates
+    return np.asarray(counts / np.maximum(counts.sum(axis=-1, keepdims=True), 1))

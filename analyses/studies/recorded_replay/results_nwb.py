@@ -46,6 +46,7 @@ def write_nwb(path: str | Path, found: Conclusions, origin: Mapping[str, str], d
     try:
         import h5py
         from pynwb import NWBHDF5IO, NWBFile
+        from pynwb.epoch import TimeIntervals
         from pynwb.file import Subject
     except ImportError:
         raise ImportError(
@@ -71,8 +72,14 @@ def write_nwb(path: str | Path, found: Conclusions, origin: Mapping[str, str], d
         age=origin.get("age", _ANY_AGE),
     )
     for name, (columns, description, table) in _tables(found).items():
-        if len(table):
-            file.add_time_intervals(_intervals(name, columns, description, table))
+        if not len(table):
+            continue
+        intervals = TimeIntervals(name=name, description=description)
+        for column in table.columns[2:]:
+            intervals.add_column(name=column, description=_meaning(columns, column))
+        for row in table.to_dict("records"):
+            intervals.add_interval(**{str(key): value for key, value in row.items()})
+        file.add_time_intervals(intervals)
     _add_module(file, found)
     _add_events(file, found)
     held = BytesIO()  # on a full disk, HDF5 would crash Python
@@ -157,17 +164,6 @@ def _meaning(table: str, name: str) -> str:
         return _OWN[name]
     meaning, unit, empty = TABLES[table].columns[name]
     return meaning + f", in {unit}" * bool(unit) + f"; empty {empty}" * bool(empty)
-
-
-def _intervals(name: str, source: str, description: str, table: pd.DataFrame) -> Any:
-    from pynwb.epoch import TimeIntervals
-
-    intervals = TimeIntervals(name=name, description=description)
-    for column in table.columns[2:]:
-        intervals.add_column(name=column, description=_meaning(source, column))
-    for row in table.to_dict("records"):
-        intervals.add_interval(**{str(name): value for name, value in row.items()})
-    return intervals
 
 
 def _add_module(file: Any, found: Conclusions) -> None:
