@@ -13,7 +13,7 @@ from commands import replay
 from analyses.recordings.basics.settings import Files
 from analyses.recordings.readers import read_recording
 from analyses.recordings.readers.contents import describe_file
-from analyses.recordings.readers.nwb_tables import choose_events
+from analyses.recordings.readers.nwb_data import choose_events
 from analyses.recordings.readers.nwb_units import choose_units, hippocampal
 from analyses.studies.recorded_replay.plan import read_animal
 

@@ -16,18 +16,20 @@ from analyses.recordings.basics.settings import FIND, FIND_DECODED
 from analyses.recordings.readers import read_recording
 from analyses.recordings.readers.array_files import is_remark, load_arrays
 from analyses.recordings.readers.npz_files import ARRAYS, kind_of
+from analyses.recordings.readers.nwb_data import (
+    angles_of,
+    choose_events,
+    default_series,
+    intervals_of,
+    labels_of,
+    series_of,
+    tables_of,
+)
 from analyses.recordings.readers.nwb_files import (
     HIGHEST_RATE,
     LOWEST_RATE,
     field_potentials_of,
     open_nwb,
-)
-from analyses.recordings.readers.nwb_positions import angles_of, default_series, series_of
-from analyses.recordings.readers.nwb_tables import (
-    choose_events,
-    intervals_of,
-    labels_of,
-    tables_of,
 )
 from analyses.recordings.readers.nwb_units import (
     hippocampal,

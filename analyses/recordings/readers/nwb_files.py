@@ -30,13 +30,13 @@ from analyses.recordings.basics.observed import (
 from analyses.recordings.basics.recording import FieldPotential, Recording, sampled_at
 from analyses.recordings.basics.settings import FIND_RIPPLES, MOST_UNKNOWN
 from analyses.recordings.readers.claims import check_contents, check_hdf5
-from analyses.recordings.readers.nwb_positions import read_positions
-from analyses.recordings.readers.nwb_tables import (
+from analyses.recordings.readers.nwb_data import (
     by_name,
     choose_events,
     intervals_of,
     labelled_epochs,
     not_read,
+    read_positions,
     running_epochs,
     split_choice,
     tables_of,

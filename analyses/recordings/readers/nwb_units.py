@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from analyses.recordings.basics.marks import MarkClasses, classes_of_marks, describe_classes
 from analyses.recordings.basics.observed import check_digits
-from analyses.recordings.readers.nwb_tables import by_name, not_read, plain, split_choice
+from analyses.recordings.readers.nwb_data import by_name, not_read, plain, split_choice
 from analyses.recordings.readers.track_graphs import count_text
 from replay.checks import check_text, shown, unknown_name
 
