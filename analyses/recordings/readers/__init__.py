@@ -151,12 +151,11 @@ def read_recording(
         )
     if session is not None:
         found = _completed(found, _read(session, found.graph, wanted, None, choices, allowed))
-    if isinstance(events, str) and events == FIND:
-        found = replace(found, events=None, field_potential=None)
-    elif isinstance(events, str) and events == FIND_RIPPLES:
-        if found.field_potential is None:
+    if isinstance(events, str) and events in (FIND, FIND_RIPPLES):
+        potential = None if events == FIND else found.field_potential
+        if events == FIND_RIPPLES and potential is None:
             raise ValueError(f"{found.name} has no field potential to detect ripples in.")
-        found = replace(found, events=None)
+        found = replace(found, events=None, field_potential=potential)
     elif events is not None and not is_name:
         found = replace(found, events=read_intervals(events))
     if channel is not None and found.events is None and events != FIND_RIPPLES:
