@@ -10,13 +10,14 @@ from collections.abc import Mapping
 from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
+from typing import Any
 
 import networkx as nx
-import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
 from analyses.recordings.basics.arena import describe_arena, find_arena, is_open
+from analyses.recordings.basics.binned_track import cut_track
 from analyses.recordings.basics.recording import Recording
 from analyses.recordings.basics.settings import FIND, FIND_RIPPLES, MOST_UNKNOWN, Settings
 from analyses.recordings.readers.array_files import read_arrays, read_intervals
@@ -293,15 +294,11 @@ def _with_track(found: Recording, bin_size: float) -> Recording:
             "experience: name a file with positions (session).",
             **session_too,
         )
-    n_edges = found.graph.number_of_edges()
-    n_parts = nx.number_connected_components(found.graph)
-    length = sum(
-        float(np.hypot(*np.subtract(found.graph.nodes[u]["pos"], found.graph.nodes[v]["pos"])))
-        for u, v in found.graph.edges
-    )
+    track = cut_track(found.graph, bin_size=10.0)
+    n_edges, n_parts = len(track.edges), track.n_components
     note = (
-        f"Track: {len(found.graph)} nodes, {n_edges} edge{'s' * (n_edges != 1)}, {length:.0f} cm"
-        + (f", in {n_parts} separate parts." if n_parts > 1 else ".")
+        f"Track: {len(track.nodes)} nodes, {n_edges} edge{'s' * (n_edges != 1)}, "
+        f"{track.length.sum():.0f} cm" + (f", in {n_parts} separate parts." if n_parts > 1 else ".")
     )
     return replace(found, notes=(*found.notes, note))
 
@@ -320,7 +317,6 @@ def _completed(found: Recording, session: Recording) -> Recording:
             f"{found.name} and {session.name} are of different {what}, {one} and {other}: name "
             f"a file of the same session, or correct the {key} of the wrong one."
         )
-    has_position = bool(len(found.time))
     origin = {f"session_{key}": value for key, value in session.origin.items()}
     notes = (*found.notes, *session.notes)
     kinds = ("position", "spikes", "posterior", "decoded", "events", "field_potential", "epochs")
@@ -335,21 +331,14 @@ def _completed(found: Recording, session: Recording) -> Recording:
             f"Both files have {', '.join(twice)}: those of {found.name} are taken. Exchange the "
             f"files to take those of {session.name}.",
         )
-    return replace(
-        found,
-        graph=session.graph if found.graph is None else found.graph,
-        time=found.time if has_position else session.time,
-        position=found.position if has_position else session.position,
-        spikes=found.spikes or session.spikes,
-        electrode=found.electrode if found.spikes else session.electrode,
-        units=found.units if found.spikes else session.units,
-        observed=found.observed if found.spikes else session.observed,
-        posterior=session.posterior if found.posterior is None else found.posterior,
-        decoded=session.decoded if found.decoded is None else found.decoded,
-        events=session.events if found.events is None else found.events,
-        field_potential=found.field_potential or session.field_potential,
-        on_track=found.on_track if len(found.on_track) else session.on_track,
-        epochs=found.epochs or session.epochs,
-        origin={**origin, **found.origin},
-        notes=notes,
-    )
+    together = {key: (key,) for key in ("graph", "posterior", "decoded", "events")}
+    together |= {key: (key,) for key in ("field_potential", "on_track", "epochs")}
+    together["time"] = ("time", "position")
+    together["spikes"] = ("spikes", "electrode", "units", "observed")
+    lacking: dict[str, Any] = {}
+    for key, names in together.items():
+        own = getattr(found, key)
+        # A table without rows is there: it says that there was no event.
+        if own is None or (not isinstance(own, pd.DataFrame) and not len(own)):
+            lacking |= {name: getattr(session, name) for name in names}
+    return replace(found, **lacking, origin={**origin, **found.origin}, notes=notes)

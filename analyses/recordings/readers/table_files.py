@@ -85,14 +85,9 @@ def read_table(
         xy = np.stack(places[:2], axis=1)
     if "event" not in table:
         note = f"{name}: a table of {len(table):,} positions."
+        on_track = epochs_of(graph)
         return Recording(
-            name,
-            graph,
-            time,
-            xy,
-            on_track=epochs_of(graph),
-            notes=(note,),
-            most_unknown=most_unknown,
+            name, graph, time, xy, on_track=on_track, notes=(note,), most_unknown=most_unknown
         )
     event = places[-1]
     decoded = pd.DataFrame({"event": event, "time": time, "x": xy[:, 0], "y": xy[:, 1]})
