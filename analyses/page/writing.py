@@ -167,8 +167,7 @@ def _data(
     )
     moved = ("step", "episode", "state", "next_state")
     ways = _distinct(
-        runs,
-        lambda one, other: all(np.array_equal(one.steps[k], other.steps[k]) for k in moved),
+        runs, lambda one, other: all(np.array_equal(one.steps[k], other.steps[k]) for k in moved)
     )
     names = _names(first)
     if not title and all(run.decoded for run in first):

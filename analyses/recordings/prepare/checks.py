@@ -8,13 +8,7 @@ import numpy as np
 from analyses.recordings.basics.binned_track import BinnedTrack
 from analyses.recordings.basics.recording import Recording
 from analyses.recordings.basics.settings import DETECTED_IN, Judgement, Settings
-from replay.checks import (
-    check_choice,
-    check_list,
-    check_number,
-    check_whole,
-    shown,
-)
+from replay.checks import check_choice, check_list, check_number, check_whole, shown
 
 __all__ = ["check_bins_in_states", "check_data", "check_judgement", "check_settings"]
 __all__ += ["check_state_size"]

@@ -153,9 +153,7 @@ def ripple_power(channels: NDArray[np.float64], rate: float) -> NDArray[np.float
     return np.asarray(np.sqrt(smooth), dtype=float)
 
 
-def ripple_power_of(
-    potential: FieldPotential,
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+def ripple_power_of(potential: FieldPotential) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Compute the times in s and the `ripple_power` of a field potential that may have pauses.
 
     Each stretch without missing samples is filtered by itself; those shorter than 0.1 s are left

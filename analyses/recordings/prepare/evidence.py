@@ -11,10 +11,7 @@ from numpy.typing import NDArray
 
 from analyses.recordings.basics.binned_track import BinnedTrack, project
 from analyses.recordings.prepare.likelihood import count_spikes, log_likelihood
-from analyses.recordings.prepare.state_space_decoder import (
-    state_posterior,
-    walk_of_states,
-)
+from analyses.recordings.prepare.state_space_decoder import state_posterior, walk_of_states
 
 __all__ = ["EVIDENCE", "EventEvidence", "Evidence"]
 
@@ -42,10 +39,7 @@ class Evidence:
     """The evidence for the events of an animal, from the tables of `EVIDENCE` by name."""
 
     def __init__(
-        self,
-        track: BinnedTrack,
-        settings: Mapping[str, Any],
-        tables: Mapping[str, pd.DataFrame],
+        self, track: BinnedTrack, settings: Mapping[str, Any], tables: Mapping[str, pd.DataFrame]
     ) -> None:
         self.track, self.time_bin = track, float(settings["time_bin"])
         events = tables["events.csv"]

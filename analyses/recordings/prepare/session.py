@@ -46,11 +46,7 @@ from analyses.recordings.prepare.headings import (
     is_run_both_ways,
 )
 from analyses.recordings.prepare.likelihood import count_spikes
-from analyses.recordings.prepare.place_fields import (
-    DecodingError,
-    decoding_error,
-    recorded_fields,
-)
+from analyses.recordings.prepare.place_fields import DecodingError, decoding_error, recorded_fields
 from analyses.recordings.prepare.recorded_experience import (
     Experienced,
     count_experience,
@@ -66,10 +62,7 @@ from analyses.recordings.prepare.running import (
     seen_in,
     slow_stretches,
 )
-from analyses.recordings.prepare.state_space_decoder import (
-    Walk,
-    walk_of_states,
-)
+from analyses.recordings.prepare.state_space_decoder import Walk, walk_of_states
 from analyses.recordings.prepare.travel import travel_model
 from replay.checks import known_arguments, shown
 
@@ -207,9 +200,7 @@ def settings_for(recording: Recording, **given: Any) -> Settings:
 
 @known_arguments
 def prepare(
-    recording: Recording,
-    settings: Settings | None = None,
-    judgement: Judgement | None = None,
+    recording: Recording, settings: Settings | None = None, judgement: Judgement | None = None
 ) -> Session:
     """Estimate place fields, and collect or detect candidate events.
 

@@ -21,14 +21,7 @@ from numpy.typing import ArrayLike, NDArray
 from analyses.recordings.basics.binned_track import BinnedTrack, cut_track, project
 from analyses.recordings.basics.observed import LONGEST_LOST
 from analyses.recordings.basics.settings import FARTHEST, MOST_UNKNOWN
-from replay.checks import (
-    check_array,
-    check_list,
-    check_number,
-    check_table,
-    check_whole,
-    typed,
-)
+from replay.checks import check_array, check_list, check_number, check_table, check_whole, typed
 from replay.log.event_log import EventLog
 from replay.worlds.mdp import MDP
 
@@ -238,11 +231,7 @@ def _nearest(
 
 @typed
 def experience(
-    visits: pd.DataFrame,
-    world: MDP,
-    *,
-    ends: Iterable[int] | None = None,
-    most_skipped: int = 3,
+    visits: pd.DataFrame, world: MDP, *, ends: Iterable[int] | None = None, most_skipped: int = 3
 ) -> EventLog:
     """Convert visits to steps: the moves from state to state, divided into laps.
 

@@ -129,9 +129,7 @@ def plain(value: Any) -> Any:
     return value.item() if isinstance(value, np.generic) else value
 
 
-def labelled_epochs(
-    tables: Mapping[str, Any],
-) -> tuple[dict[str, NDArray[np.float64]], list[str]]:
+def labelled_epochs(tables: Mapping[str, Any]) -> tuple[dict[str, NDArray[np.float64]], list[str]]:
     """Collect begin and end of intervals by their label; also say which are in several tables.
 
     A label has the times of the first table that has it, and ``TABLE:LABEL`` those of each.
@@ -154,9 +152,7 @@ def labelled_epochs(
     return {label: times for label, (_, times) in first.items()} | each, told
 
 
-def _labelled(
-    tables: Mapping[str, Any],
-) -> Iterator[tuple[str, list[str], NDArray[np.float64]]]:
+def _labelled(tables: Mapping[str, Any]) -> Iterator[tuple[str, list[str], NDArray[np.float64]]]:
     """Iterate over columns of labels: table (and column, after the first), labels, times."""
     for name, table in tables.items():
         for number, (column, labels) in enumerate(labels_of(table).items()):

@@ -263,11 +263,7 @@ def _posterior(
 
 
 def along_track(
-    time: ArrayLike,
-    probability: ArrayLike,
-    linear: ArrayLike,
-    graph: nx.Graph | None,
-    name: str,
+    time: ArrayLike, probability: ArrayLike, linear: ArrayLike, graph: nx.Graph | None, name: str
 ) -> Recording:
     """Make a recording from a posterior, shape (n_time, n_bins), over linearised positions in cm.
 

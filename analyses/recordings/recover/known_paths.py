@@ -14,12 +14,7 @@ from analyses.recordings.recover.unfolding import MISSED, NOVEL, REPLAYED
 from analyses.sequences.place_sequences import Detection, place_sequences
 from analyses.sequences.runs import Columns
 from analyses.sequences.track import graph_of_log
-from replay.checks import (
-    check_choice,
-    check_number,
-    check_whole,
-    typed,
-)
+from replay.checks import check_choice, check_number, check_whole, typed
 from replay.log.event_log import EventLog
 
 __all__ = ["known_paths", "longest_sequences"]

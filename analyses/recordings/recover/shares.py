@@ -48,11 +48,7 @@ class RecordedShares(NamedTuple):
 
 @typed
 def recorded_shares(
-    session: Session,
-    found: Conclusions,
-    *,
-    n_sessions: int = N_SESSIONS,
-    seed: int = 0,
+    session: Session, found: Conclusions, *, n_sessions: int = N_SESSIONS, seed: int = 0
 ) -> RecordedShares:
     """Correct the shares of kinds in a recording for what it misses.
 

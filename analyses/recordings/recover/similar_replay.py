@@ -188,8 +188,7 @@ def _injected(
             f"events have {replay.gain:.3g} times as many spikes as the fields of running predict."
         )
     drawn = pd.concat(
-        [_draw(session, found, replay, kind, n_sessions, rng) for kind in kinds],
-        ignore_index=True,
+        [_draw(session, found, replay, kind, n_sessions, rng) for kind in kinds], ignore_index=True
     )
     of_session = np.tile(np.arange(len(drawn) // len(kinds)) % n_sessions, len(kinds))
     tables = []

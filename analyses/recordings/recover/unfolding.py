@@ -113,10 +113,7 @@ REGULARISATION = 1e-4
 
 
 def correct_shares(
-    found: pd.Series,
-    matrix: pd.DataFrame,
-    *,
-    regularisation: float = REGULARISATION,
+    found: pd.Series, matrix: pd.DataFrame, *, regularisation: float = REGULARISATION
 ) -> pd.Series:
     """Estimate the true shares from those that were found."""
     truths = [kind for kind in matrix.index if kind not in (NOISE, MISSED)]

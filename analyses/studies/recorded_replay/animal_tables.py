@@ -236,11 +236,7 @@ def epoch_tables(
     table = pd.concat(parts, ignore_index=True)
     differences = compare_epochs(blocks, seed)
     differences.insert(3, "label", differences["measure"].map(COUNTED))
-    return {
-        "epochs.csv": table,
-        "epoch_differences.csv": differences,
-        "epoch_blocks.csv": blocks,
-    }
+    return {"epochs.csv": table, "epoch_differences.csv": differences, "epoch_blocks.csv": blocks}
 
 
 def epochs_of_all(tables: Mapping[str, pd.DataFrame]) -> dict[str, pd.DataFrame]:

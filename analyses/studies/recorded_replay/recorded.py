@@ -197,10 +197,7 @@ def _show(plan: RecordingPlan, tables: Mapping[str, pd.DataFrame]) -> list[Shown
         describe_dependence(tables["choices.csv"]),
         "See report.md for details.",
     ]
-    told = [
-        replay_by_chance(events, calibration),
-        *notes.loc[notes["about"] == "replay", "note"],
-    ]
+    told = [replay_by_chance(events, calibration), *notes.loc[notes["about"] == "replay", "note"]]
     passing = funnel(events, tables["controls.csv"]).round(3)
     return [
         Shown(count_replay(events, calibration), own[columns], " ".join(filter(None, told))),

@@ -134,8 +134,7 @@ def recorded_statistics(
 
 
 def replays_of_recordings(
-    animals: Sequence[Conclusions],
-    landmarks: Mapping[str, Sequence[str]] | None = None,
+    animals: Sequence[Conclusions], landmarks: Mapping[str, Sequence[str]] | None = None
 ) -> Replays:
     """Make the tables from which statistics of recorded animals are computed.
 
