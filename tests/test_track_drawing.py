@@ -64,6 +64,12 @@ def test_the_proposal_is_near_the_true_track(name, noise):
     assert same == {frozenset(edge) for edge in found.edges}
 
 
+def test_noise_at_rest_is_no_way():
+    rest = np.random.default_rng(1).normal((60, 5), 1.3, (20_000, 2))
+    found = proposed_track(np.concatenate([ways_along(EIGHT, 40, 1), rest]))
+    assert (len(found), found.number_of_edges()) == (6, 7)
+
+
 def test_two_tracks_are_two_parts():
     there = ways_along(make_linear_track(100.0), 20, 1)
     here = ways_along(make_wtrack(), 30, 2) + np.array([0, 60])

@@ -8,6 +8,7 @@ cuts a corner, so does the graph.
 
 from __future__ import annotations
 
+import math
 from itertools import pairwise
 
 import networkx as nx
@@ -20,8 +21,9 @@ from replay.checks import check_array
 __all__ = ["proposed_track"]
 
 _N_BINS = 110  # along the diagonal of all positions: a bin of some 2 cm in most mazes
-_LEAST_VISITS = 0.25  # of the median, so that single strays make no corridor
+_LEAST_VISITS = 0.18  # of the median, so that single strays make no corridor
 _LEAST_PART = 0.15  # of the diagonal; a smaller separate part, such as a box for rest, is no track
+_STEP, _JUMP = 5, 8  # bins
 _STRAIGHT = 0.94  # the cosine of the turn at a node, 20 degrees, that is no corner
 _HOOK = 0.2  # of the diagonal, the longest one at an end
 _SHORTEST_ARM = 0.1  # of the diagonal; shorter ones are fringes of the shape
@@ -72,6 +74,8 @@ def proposed_track(position: object) -> nx.Graph:
     begin = low - 6 * size
     shape = np.ceil((high - low) / size).astype(int) + 12
     visits = _visits(xy, begin, size, shape)
+    if not visits.any():
+        raise ValueError("The positions form no track: the animal stays where it is, or jumps.")
     smooth = ndimage.gaussian_filter(visits, 1.0)
     # Of visits, not of bins, of which most may be strays.
     typical = np.median(np.repeat(smooth, visits.astype(int).ravel()))
@@ -118,15 +122,22 @@ def proposed_track(position: object) -> nx.Graph:
 def _visits(
     xy: NDArray[np.float64], begin: NDArray[np.float64], size: float, shape: NDArray[np.integer]
 ) -> NDArray[np.float64]:
-    """Count how often the animal enters each bin, however long it stays, on a straight way."""
-    steps = np.hypot(*np.diff(xy, axis=0).T)
-    is_step = steps < 6 * size  # also false where a position is unknown
-    parts = []
-    for share in np.arange(0, 1, 1 / 12):
-        between = xy[:-1] + share * np.diff(xy, axis=0)
-        parts.append(np.where(is_step[:, None], between, np.nan))
-    way = np.stack(parts, axis=1).reshape(-1, 2)
-    way = way[~np.isnan(way).any(axis=1)]
+    """Count how often the animal enters each bin on its way.
+
+    Its way goes from each place to the first one that is some bins away, so that an animal that
+    rests, but whose position is noisy, goes nowhere.
+    """
+    steps, anchor, last = [], None, None
+    for point in xy[~np.isnan(xy).any(axis=1)].tolist():
+        if last is None or math.dist(last, point) > _JUMP * size:
+            anchor = point  # the animal was carried, or not tracked for a while
+        elif math.dist(anchor, point) >= _STEP * size:
+            steps.append((anchor, point))
+            anchor = point
+        last = point
+    ends = np.array(steps, dtype=float).reshape(-1, 2, 2)
+    share = np.arange(0, 1, 1 / 16)[:, None]
+    way = (ends[:, :1] + share * (ends[:, 1:] - ends[:, :1])).reshape(-1, 2)
     bins = np.floor((way - begin) / size).astype(np.int64)
     bins = bins[((bins >= 0) & (bins < shape)).all(axis=1)]
     entered = bins[np.append(True, (np.diff(bins, axis=0) != 0).any(axis=1))] if len(bins) else bins
