@@ -30,7 +30,6 @@ from replay.checks import (
 from replay.learners import Learner, find_learner
 from replay.learners.contract import Sizes
 from replay.log.event_log import EventLog
-from replay.parts.pauses import ALWAYS, EACH_STEP, END_AND_REST, IN_PAUSES
 from replay.simulation.driver import Driver, LogWriter, replay_stream, way_back
 from replay.simulation.loop import STEP_ROW, Given
 from replay.worlds.mdp import MDP
@@ -285,8 +284,9 @@ class RecordedExperience:
         driver = Driver(learner, sizes, writer, rng=rng, replay_rng=rng, known=self.mdp)
         # A step within a lap that is followed by a pause is one after which there is replay.
         own = paused = driver.learner
-        if getattr(own.params, "replay_at", EACH_STEP) in (IN_PAUSES, END_AND_REST):
-            paused = replace(own, params=own.params._replace(replay_at=ALWAYS))
+        if own.parameters.get("replay_at") in ("pauses", "end_and_rest"):
+            always = own.choices["replay_at"].index("always")
+            paused = replace(own, params=own.params._replace(replay_at=always))
         rests = self.rests
         if 0 in rests:
             driver.rest(int(steps["state"][0]), rests[0])
