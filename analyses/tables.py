@@ -6,6 +6,7 @@ them. The user's own names come after these, in the order in which they appear.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable
 from typing import Any
 
@@ -105,6 +106,28 @@ def read_learner_label(text: str) -> tuple[str, tuple[str, ...]]:
     """
     name, *settings = text.split(" ")
     return name, tuple(settings)
+
+
+def read_settings(pairs: Iterable[str]) -> dict[str, Any]:
+    """Read parameters that are written as ``name=value``; what is no number or flag is a name.
+
+    Examples
+    --------
+    >>> read_settings(["n_replays=5", "priority=need"])
+    {'n_replays': 5, 'priority': 'need'}
+    """
+    given = {}
+    for pair in pairs:
+        key, equals, value = pair.partition("=")
+        if not (key and equals and value):
+            raise ValueError(
+                f"A name must be followed by parameters as name=value, got {shown(pair)}."
+            )
+        try:
+            given[key] = json.loads(value)
+        except ValueError:
+            given[key] = value
+    return given
 
 
 def different(column: pd.Series[Any]) -> pd.Series[Any]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from inspect import Parameter, cleandoc, signature
@@ -297,25 +296,13 @@ def read_learners(texts: Sequence[str]) -> dict[str, tuple[str, dict[str, Any]]]
     >>> read_learners(["dyna_q", "dyna_q n_replays=5"])
     {'dyna_q': ('dyna_q', {}), 'dyna_q n_replays=5': ('dyna_q', {'n_replays': 5})}
     """
-    from analyses.tables import learner_label
-    from replay.checks import shown
+    from analyses.tables import learner_label, read_settings
     from replay.learners import LEARNERS, find_learner
 
     found = {}
     for text in texts:
         name, *pairs = text.split() or [""]
-        given = {}
-        for pair in pairs:
-            key, equals, value = pair.partition("=")
-            if not (key and equals and value):
-                raise ValueError(
-                    "The name of a learner must be followed by parameters as name=value, got "
-                    f"{shown(pair)}."
-                )
-            try:  # what is no number is a name
-                given[key] = json.loads(value)
-            except ValueError:
-                given[key] = value
+        given = read_settings(pairs)
         found[learner_label(find_learner(name, given).name, pairs)] = (name, given)
     if not found:
         raise ValueError(f"Name at least one learner. Choose from: {', '.join(LEARNERS)}.")

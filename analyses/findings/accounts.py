@@ -18,7 +18,7 @@ from __future__ import annotations
 
 import tomllib
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -34,8 +34,10 @@ from analyses.findings.priors import (
     WholeNumber,
     draw_parameters,
 )
+from analyses.tables import read_learner_label, read_settings
 from replay.checks import unknown_name
 from replay.data import data_file
+from replay.learners import find_learner
 
 __all__ = ["ACCOUNTS", "SHELL", "Account", "draw_settings", "find_account"]
 
@@ -120,16 +122,28 @@ as episodic control: the last episode backwards."""
 
 
 def find_account(name: str) -> Account:
-    """Look up an account.
+    """Look up an account; parameters that follow its name are fixed, and have no prior.
 
     Examples
     --------
     >>> find_account("sfma").source
     'Diekmann & Cheng 2023'
+    >>> find_account("prioritized_sweeping priority=need").fixed
+    {'priority': 'need'}
     """
-    if name not in ACCOUNTS:
-        raise unknown_name("account of replay", name, ACCOUNTS)
-    return ACCOUNTS[name]
+    own, settings = read_learner_label(name)
+    if own not in ACCOUNTS:
+        raise unknown_name("account of replay", own, ACCOUNTS)
+    account, given = ACCOUNTS[own], read_settings(settings)
+    if not given:
+        return account
+    if account.is_control:
+        raise ValueError(
+            f"{own} is a control, whose parameters cannot be fixed: leave out {name!r}."
+        )
+    find_learner(account.generator, {**account.fixed, **given})
+    priors = {key: prior for key, prior in account.priors.items() if key not in given}
+    return replace(account, priors=priors, fixed={**account.fixed, **given}, as_published=None)
 
 
 def draw_settings(

@@ -25,6 +25,7 @@ STUDIES = {
     "bounded_memory": "analyses.studies.bounded_memory",
     "tasks": "analyses.studies.typical_replay",
     "learned_states": "analyses.studies.learned_states",
+    "equivalence": "analyses.studies.equivalence",
     "hidden_states": "analyses.studies.hidden_states",
     "recording": "analyses.studies.recorded_replay.recorded",
     "recordings": "analyses.studies.recorded_replay.recorded:STUDY_OF_SEVERAL",
