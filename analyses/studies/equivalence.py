@@ -1,11 +1,15 @@
-"""Where episodic control and prioritized sweeping are one learner, and where that ends.
+"""Where episodic control and prioritized sweeping are one learner, and what they earn elsewhere.
 
 The paper shows that on deterministic trees episodic control, prioritized sweeping, and sweeping
 with a model that is emptied at each episode's end learn the same action values [1]_. Here they act
-in the same world with the same random numbers, and each also learns from the steps of episodic
-control. So ``equivalence.csv`` says how often all their actions are the same, how far action values
-at the ends of episodes are apart, and how many backups an episode costs, in worlds that the
-argument covers and in others.
+in the same world with the same random numbers, and each also learns from the first steps of
+episodic control. ``equivalence.csv`` says
+
+* how often all their actions are the same, and from which step on they differ;
+* how far action values at the ends of episodes are apart;
+* how many backups an episode costs: with d steps, up to d (d - 1) / 2 if all its states are queued;
+* what each earns more than episodic control, where 0 is the random policy and 1 the optimal one;
+* how much of a tree the world is: see `tree_likeness`.
 
 References
 ----------
@@ -15,16 +19,20 @@ References
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from textwrap import fill
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
+import networkx as nx
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from analyses.intervals import mean_interval
 from analyses.jobs.results import Results
 from analyses.jobs.study import Shown, SizedPlan, Study, sized
+from analyses.studies.baselines import baselines
 from replay.experiments import find_experiment
 from replay.parts.pauses import END
 from replay.simulation import feed, simulate
@@ -35,7 +43,15 @@ from replay.worlds.trees import deterministic_tree
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-__all__ = ["LEARNERS", "STUDY", "WORLDS", "compare_with_episodic_control", "irregular_tree"]
+__all__ = [
+    "LEARNERS",
+    "STUDY",
+    "WORLDS",
+    "TreeLikeness",
+    "changed_tree",
+    "compare_with_episodic_control",
+]
+__all__ += ["tree_likeness"]
 
 _ALL = 10_000  # pops, more than there are states
 LEARNERS: dict[str, tuple[str, dict[str, Any]]] = {
@@ -54,55 +70,105 @@ _TREE = find_experiment("deterministic_tree_intermittent").make
 WORLDS: dict[str, tuple[Callable[..., MDP], dict[str, Any]]] = {
     "tree, reward at its end": (find_experiment("deterministic_tree").make, {}),
     "tree, rewards on the way": (_TREE, {}),
-    "tree of many depths": (lambda seed: irregular_tree(seed), {}),
+    "tree of many depths": (lambda seed: changed_tree(seed, ended=0.3), {}),
     # The first action of an episode is chosen before the last step of the one before is learned
     # from, as in the published code.
     "rewards on the way, acts before learning": (_TREE, {"act_before_update": True}),
     "rewards on the way, initial values of 5": (_TREE, {"initial_value": 5.0}),
+    "tree, a tenth of branches joined": (lambda seed: changed_tree(seed, joined=0.1), {}),
+    "tree, half of branches joined": (lambda seed: changed_tree(seed, joined=0.5), {}),
     "stochastic tree": (find_experiment("stochastic_tree").make, {}),
     "maze": (lambda seed: random_maze(8, seed=np.random.default_rng(seed)), {"discount": 0.99}),
 }
 """World -> function that makes it from a seed, and the parameters that differ from the paper's."""
 
 
-def irregular_tree(seed: int | np.random.SeedSequence) -> MDP:
-    """Make a deterministic tree whose episodes have 1 to 5 steps, and rewards of any sign.
+def changed_tree(
+    seed: int | np.random.SeedSequence, *, ended: float = 0.0, joined: float = 0.0
+) -> MDP:
+    """Make a deterministic tree of which some branches end early, or lead into others.
+
+    `ended` and `joined` are shares of the actions. Where actions end early, rewards have any sign.
 
     Examples
     --------
-    >>> irregular_tree(0).n_states
-    342
+    >>> tree_likeness(changed_tree(0, ended=0.3).to_networkx()).one_way_in
+    1.0
+    >>> tree_likeness(changed_tree(0, joined=0.5).to_networkx()).one_way_in < 0.8
+    True
     """
     regular, rng = deterministic_tree(), np.random.default_rng(seed)
     end, n_actions = regular.n_states - 1, regular.n_actions
     next_state = np.full((end + 1, n_actions), end)
     next_state[:end] = np.reshape(regular.successor, (end, n_actions))
-    next_state[rng.random(next_state.shape) < 0.3] = end
-    reward = rng.normal(size=next_state.shape)
+    height = np.asarray(regular.position)[:, 1]
+    for s, a in np.argwhere(rng.random(next_state.shape) < joined):
+        # A state of the same level, perhaps by chance the same.
+        next_state[s, a] = rng.choice(np.flatnonzero(height == height[next_state[s, a]]))
+    next_state[rng.random(next_state.shape) < ended] = end
+    reward = rng.normal(size=next_state.shape) if ended else rng.random(next_state.shape)
     reward[end] = 0.0
     return MDP.from_tables(next_state, reward, start=0, terminal=[end])
 
 
+class TreeLikeness(NamedTuple):
+    """How much of a deterministic tree a world is; both are 1 in a tree."""
+
+    one_way_in: float  # share of the states with ways in that have one
+    one_outcome: float  # share of the pairs of state and action that have one outcome
+
+
+def tree_likeness(graph: nx.MultiDiGraph) -> TreeLikeness:
+    """Say how much of a tree a world is, or what was experienced of it.
+
+    Parameters
+    ----------
+    graph : networkx.MultiDiGraph
+        ``mdp.to_networkx()``, or ``log.graph()`` of a run. What can be reached from a start counts;
+        a way in is another state from which a state is entered. Terminal states are left out, since
+        nothing is learned in them.
+
+    Examples
+    --------
+    >>> from replay.worlds.mazes import random_maze
+    >>> tree_likeness(random_maze(8, seed=1).to_networkx())
+    TreeLikeness(one_way_in=0.0, one_outcome=1.0)
+    """
+    starts = [node for node, share in graph.nodes(data="start_probability") if share]
+    if starts:  # of a world, which also has states that nothing leads to
+        reached = set(starts).union(*(nx.descendants(graph, start) for start in starts))
+        graph = graph.subgraph(reached)
+    ways_in = [
+        len(set(graph.predecessors(node)) - {node}) for node in graph if graph.out_degree(node)
+    ]
+    ways_in = [n for n in ways_in if n > 0]
+    outcomes = Counter((state, action) for state, _, action in graph.edges(keys=True))
+    n_single = sum(n == 1 for n in outcomes.values())
+    return TreeLikeness(ways_in.count(1) / len(ways_in), n_single / len(outcomes))
+
+
 def compare_with_episodic_control(
-    world: str, index: int = 0, *, n_steps: int = 2000, seed: int = 0
+    world: str, index: int = 0, *, n_steps: int = 20_000, n_taught: int = 2000, seed: int = 0
 ) -> pd.DataFrame:
     """Compare learners with episodic control in one of `WORLDS`: a row for each.
 
     `first_difference` is the step at which actions differ first, if they do. `value_difference` is
-    the largest difference of an action value at an episode's end, where both learn from the steps
-    of episodic control; ends at which backups still wait in a queue are left out. `most_backups`
-    is the largest number of backups at an episode's end.
+    the largest difference of an action value at an episode's end, where both learn from the first
+    `n_taught` steps of episodic control; ends at which backups still wait in a queue are left out.
+    `most_backups` is the largest number of backups at such an end. `gain` is how much more the
+    learner earns than episodic control.
 
     Examples
     --------
     >>> table = compare_with_episodic_control("tree, reward at its end", n_steps=100)
-    >>> table["first_difference"].isna().all(), table["most_backups"].max()
-    (np.True_, np.int64(4))
+    >>> int(table["first_difference"].isna().sum()), int(table["most_backups"].max())
+    (4, 4)
     """
     make, settings = WORLDS[world]
     paper = find_experiment("deterministic_tree").parameters
     world_seed, run_seed = np.random.SeedSequence([seed, index]).spawn(2)
     mdp, number = make(world_seed), int(run_seed.generate_state(1)[0])
+    likeness = tree_likeness(mdp.to_networkx())
 
     def run(learner: str, own: Mapping[str, Any]) -> tuple[Any, pd.DataFrame]:
         # As in the paper's text; its code adds differences of its own.
@@ -110,14 +176,18 @@ def compare_with_episodic_control(
         changes |= {**settings, **own}
         known = {key: value for key, value in changes.items() if key in paper[learner]._fields}
         params = paper[learner]._replace(**known)
-        return params, simulate(mdp, learner, params, n_steps=n_steps, seed=number).log.steps
+        made = simulate(mdp, learner, params, n_steps=n_steps, seed=number, log="replay")
+        return params, made.log.steps
 
     control, steps = run("episodic_control", {})
-    expected, _ = _taught("episodic_control", control, mdp, steps)
+    taught = steps[:n_taught]
+    expected, _ = _taught("episodic_control", control, mdp, taught)
+    between = baselines(mdp, discount=control.discount, epsilon=control.epsilon)
+    earned = between.normalise(steps["reward"].mean())
     rows = []
     for name, (learner, own) in LEARNERS.items():
         params, other = run(learner, own)
-        values, n_backups = _taught(learner, params, mdp, steps)
+        values, n_backups = _taught(learner, params, mdp, taught)
         differs = np.flatnonzero(
             (steps[["state", "action"]] != other[["state", "action"]]).any(axis=1)
         )
@@ -135,6 +205,8 @@ def compare_with_episodic_control(
                 "first_difference": differs[0] if len(differs) else np.nan,
                 "value_difference": max(apart, default=np.nan),
                 "most_backups": n_backups,
+                "gain": between.normalise(other["reward"].mean()) - earned,
+                **likeness._asdict(),
             }
         )
     return pd.DataFrame(rows)
@@ -160,25 +232,37 @@ def _taught(
 
 
 def _summarise(plan: SizedPlan, results: Results) -> dict[str, pd.DataFrame]:
-    found = results.read_pieces("pairs").groupby(["world", "learner"], sort=False)
+    pairs, by = results.read_pieces("pairs"), ["world", "learner"]
+    found = pairs.groupby(by, sort=False)
     table = found.agg(
         n_worlds=("index", "size"),
         n_same=("first_difference", lambda steps: int(steps.isna().sum())),
         first_difference=("first_difference", "median"),
         value_difference=("value_difference", "max"),
         most_backups=("most_backups", "max"),
+        one_way_in=("one_way_in", "mean"),
+        one_outcome=("one_outcome", "mean"),
     )
-    return {"equivalence.csv": table.reset_index()}
+    gains = mean_interval(pairs, "gain", by).set_index(by)[["mean", "ci_low", "ci_high"]]
+    gains.columns = ["gain", "gain_low", "gain_high"]
+    return {"equivalence.csv": table.join(gains).reset_index()}
 
 
 def _show(plan: SizedPlan, tables: Mapping[str, pd.DataFrame]) -> Iterator[Shown]:
-    table = tables["equivalence.csv"]
-    same = table["n_same"].astype(str) + " of " + table["n_worlds"].astype(str)
-    shown = pd.DataFrame({"world": table["world"], "learner": table["learner"]})
-    shown["all actions same"] = same
-    shown["values apart by"] = table["value_difference"].map("{:.1g}".format)
-    shown["most backups at an end"] = table["most_backups"].map("{:.0f}".format)
-    yield Shown("Beside episodic control", shown)
+    for world, table in tables["equivalence.csv"].groupby("world", sort=False):
+        first = table.iloc[0]
+        shown = pd.DataFrame({"learner": table["learner"]})
+        shown["all actions same"] = [
+            f"{a} of {b}" for a, b in zip(table["n_same"], table["n_worlds"], strict=True)
+        ]
+        shown["values apart by"] = table["value_difference"].map("{:.1g}".format)
+        shown["most backups at an end"] = table["most_backups"].map("{:.0f}".format)
+        shown["earns more by"] = table["gain"].map("{:.3f}".format)
+        yield Shown(
+            f"{world} (one way in: {first['one_way_in']:.2f} of states, one outcome: "
+            f"{first['one_outcome']:.2f} of actions), beside episodic control",
+            shown,
+        )
 
 
 def _draw(results: Results) -> Iterator[tuple[str, Figure]]:
@@ -188,22 +272,28 @@ def _draw(results: Results) -> Iterator[tuple[str, Figure]]:
     table = results.read("equivalence.csv")
     worlds, learners = table["world"].unique(), table["learner"].unique()
     with figure_style():
-        figure = new_figure(FULL_WIDTH / INCH, 2.6)
+        figure = new_figure(FULL_WIDTH / INCH, 0.3 * len(worlds) + 0.9)
         ax = figure.subplots()
-        share = table["n_same"] / table["n_worlds"]
-        shares = share.to_numpy().reshape(len(worlds), len(learners))
-        ax.imshow(shares, cmap="Blues", vmin=0, vmax=1.4, aspect="auto")
+        share = (table["n_same"] / table["n_worlds"]).to_numpy()
+        shape = len(worlds), len(learners)
+        ax.imshow(share.reshape(shape), cmap="Blues", vmin=0, vmax=1.6, aspect="auto")
         for place, row in enumerate(table.to_dict("records")):
             text = f"{row['n_same']} of {row['n_worlds']}"
             if row["n_same"] < row["n_worlds"]:
-                text += f"\nfrom step {row['first_difference']:.0f} on"
-            ax.text(place % len(learners), place // len(learners), text, ha="center", va="center")
-        ax.set_xticks(range(len(learners)), [fill(name, 18) for name in learners])
-        ax.set_yticks(range(len(worlds)), worlds)
+                text += f"\nreward {row['gain']:+.2f}"
+            ax.text(place % shape[1], place // shape[1], text, ha="center", va="center")
+        ax.set_xticks(range(shape[1]), [fill(name, 18) for name in learners])
+        ways = table.drop_duplicates("world")["one_way_in"]
+        ax.set_yticks(
+            range(shape[0]), [f"{name} ({n:.2f})" for name, n in zip(worlds, ways, strict=True)]
+        )
         ax.tick_params(length=0)
         ax.xaxis.tick_top()
         ax.spines[:].set_visible(False)
-        ax.set_xlabel("Worlds in which all actions are those of episodic control")
+        ax.set_xlabel(
+            "Worlds in which all actions are those of episodic control, and what is earned more"
+        )
+        ax.set_ylabel("World (share of states with one way in)")
     yield "equivalence", figure
 
 
