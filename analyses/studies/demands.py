@@ -1,8 +1,9 @@
 """How the demands of learners grow with the world: words of memory, operations at each step.
 
 Worlds of one kind come in several sizes: trees with more levels, trees with more actions, larger
-mazes. In each of them the learner acts until every pair of state and action could have been tried
-several times. See :mod:`replay.demands` for the definitions of a word and an operation.
+mazes. Or actions have more outcomes: trees with more children, mazes in which moves stray. In each
+of them the learner acts until every pair of state and action could have been tried several times.
+See :mod:`replay.demands` for the definitions of a word and an operation.
 """
 
 from __future__ import annotations
@@ -49,12 +50,30 @@ def _wider_stochastic_tree(n_actions: int, rng: np.random.Generator) -> MDP:
     return stochastic_tree(depth=3, n_actions=n_actions, seed=rng)
 
 
+def _branching_tree(branching: int, rng: np.random.Generator) -> MDP:
+    return stochastic_tree(depth=3, n_actions=2, branching=branching, seed=rng)
+
+
+def _straying_maze(percent: int, rng: np.random.Generator) -> MDP:
+    """Make a maze in which so many moves in a hundred are those of any action."""
+    maze, share = random_maze(6, seed=rng), percent / 100
+    moves = maze.transition_matrix().toarray().reshape(-1, maze.n_actions, maze.n_states)
+    return MDP.from_tables(
+        (1 - share) * moves + share * moves.mean(axis=1, keepdims=True),
+        maze.terminal.astype(float),
+        start=maze.start_probability,
+        terminal=maze.terminal,
+    )
+
+
 GROWING_WORLDS: dict[str, tuple[Builder, tuple[int, ...]]] = {
     "deterministic_tree_depth": (_deeper_tree, (2, 3, 4, 5, 6)),
     "deterministic_tree_actions": (_wider_tree, (2, 4, 8, 12)),
     "stochastic_tree_depth": (_deeper_stochastic_tree, (2, 3, 4, 5, 6)),
     "stochastic_tree_actions": (_wider_stochastic_tree, (2, 4, 8, 16)),
     "maze_size": (random_maze, (5, 6, 8, 10)),
+    "stochastic_tree_branching": (_branching_tree, (1, 2, 3, 4)),
+    "maze_straying": (_straying_maze, (0, 10, 30, 60)),
 }
 """Kind of world -> function of a size and a random number generator, and the sizes."""
 

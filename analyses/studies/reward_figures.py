@@ -58,6 +58,8 @@ _WORLDS = {
     "stochastic_tree_depth": "Stochastic tree, deeper",
     "stochastic_tree_actions": "Stochastic tree, wider",
     "maze_size": "Maze, larger",
+    "stochastic_tree_branching": "Stochastic tree, more outcomes",
+    "maze_straying": "Maze, more moves stray",
 }
 _OPERATIONS = ["backups", "queue_operations", "comparisons"]
 _DEMANDS = {"words": "Words held, at most", "operations": "Operations per step"}
