@@ -585,6 +585,28 @@ def test_states_are_learned_from_pixels():
     assert np.average(last["share"], weights=last["n_met"]) > 0.99
 
 
+def test_actions_may_be_numbered_from_one():
+    class FromOne(gymnasium.Wrapper):
+        def __init__(self, environment):
+            super().__init__(environment)
+            self.action_space = gymnasium.spaces.Discrete(environment.action_space.n, start=1)
+
+        def step(self, action):
+            assert self.action_space.contains(action)
+            return self.env.step(action - 1)
+
+    made = [
+        simulate(env, "q_learning", encoder=KMeans(9), n_steps=200, seed=2)
+        for env in (pixels(MAZE), FromOne(pixels(MAZE)))
+    ]
+    pd.testing.assert_frame_equal(made[0].log.steps, made[1].log.steps)
+
+
+def test_an_environment_without_an_encoder_is_told_from_a_world():
+    with pytest.raises(TypeError, match=r"is a Gymnasium environment.*give encoder=.*KMeans"):
+        simulate(pixels(MAZE), "q_learning", n_steps=9)
+
+
 WRONG = {
     "a dictionary": (
         {"see": lambda state: {"place": state}}, {}, ValueError, "FlattenObservation"

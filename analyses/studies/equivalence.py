@@ -265,11 +265,11 @@ def _show(plan: SizedPlan, tables: Mapping[str, pd.DataFrame]) -> Iterator[Shown
         )
 
 
-def _draw(results: Results) -> Iterator[tuple[str, Figure]]:
+def equivalence_figure(table: pd.DataFrame) -> Figure:
+    """Draw, for each kind of world and learner, in how many worlds all actions are the same."""
     from analyses.plots.panels import new_figure
     from analyses.plots.style import FULL_WIDTH, INCH, figure_style
 
-    table = results.read("equivalence.csv")
     worlds, learners = table["world"].unique(), table["learner"].unique()
     with figure_style():
         figure = new_figure(FULL_WIDTH / INCH, 0.3 * len(worlds) + 0.9)
@@ -294,7 +294,7 @@ def _draw(results: Results) -> Iterator[tuple[str, Figure]]:
             "Worlds in which all actions are those of episodic control, and what is earned more"
         )
         ax.set_ylabel("World (share of states with one way in)")
-    yield "equivalence", figure
+    return figure
 
 
 STUDY = Study(
@@ -305,6 +305,10 @@ STUDY = Study(
         "pairs": compare_with_episodic_control(piece.group, piece.number, seed=plan.seed)
     },
     summarise=_summarise,
-    figures={"equivalence": _draw},
+    figures={
+        "equivalence": lambda results: iter(
+            [("equivalence", equivalence_figure(results.read("equivalence.csv")))]
+        )
+    },
     show=_show,
 )

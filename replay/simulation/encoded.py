@@ -238,7 +238,7 @@ class _Observed:
                 f"{shown(environment)}: gymnasium.make(name) makes one."
             )
         n_actions = getattr(getattr(environment, "action_space", None), "n", None)
-        if n_actions is None or int(getattr(environment.action_space, "start", 0)) != 0:
+        if n_actions is None:
             raise ValueError(
                 "Learners choose among numbered actions, so the action_space must be Discrete(n); "
                 f"got {shown(getattr(environment, 'action_space', None))}. Divide continuous "
@@ -246,6 +246,7 @@ class _Observed:
             )
         spec = getattr(environment, "spec", None)
         self.environment, self.n_actions = environment, int(n_actions)
+        self._first_action = int(getattr(environment.action_space, "start", 0))
         self.name = spec.id if spec else type(environment).__name__
         self.info: Mapping[str, Any] = {}
         self._seed: int | None = seed
@@ -266,7 +267,7 @@ class _Observed:
 
     def step(self, action: int) -> tuple[NDArray[np.float64], float, bool, bool]:
         """Take an action; return observation, reward, and whether the episode has ended."""
-        found: Any = self.environment.step(action)
+        found: Any = self.environment.step(action + self._first_action)
         if not (isinstance(found, tuple) and len(found) == 5):
             raise TypeError(
                 "step() of the environment must return (observation, reward, terminated, "
@@ -310,7 +311,7 @@ class _Observed:
         if isinstance(observation, Mapping | str | bytes):
             raise ValueError(
                 f"Observations must be numbers or arrays of numbers, got {shown(observation)}: "
-                "gymnasium.wrappers.FlattenObservation makes arrays of dictionaries."
+                "gymnasium.wrappers.FlattenObservation makes arrays of dictionaries and texts."
             )
         found = check_array(observation, "An observation", kind="number", n_dims=None)
         if self._shape is None:

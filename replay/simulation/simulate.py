@@ -247,6 +247,12 @@ def simulate(
                 f"The phases of {mdp.name!r} have {mdp.n_steps} steps in all: leave out n_steps, "
                 f"got {n_steps!r}."
             )
+    elif hasattr(mdp, "observation_space"):
+        raise TypeError(
+            f"{shown(mdp)} is a Gymnasium environment, whose observations become states by an "
+            "encoder: give encoder=, such as replay.encoders.KMeans(300). MDP.from_gymnasium "
+            "makes a world of one that lists its transitions, such as FrozenLake."
+        )
     else:
         raise TypeError(
             f"mdp must be an MDP or a Protocol, got {shown(mdp)}: MDP.from_tables, "
