@@ -1,12 +1,15 @@
 """The arithmetic of the retest on the rats of another study, on counts by hand."""
 
+import re
 from itertools import product
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
 import pytest
 from reward_retest import counts_of, drawn_again, ratio_of_ratios, totals
 from reward_retest_figures import retest_figure
+from scipy import io
 
 from replay.data import reference_table
 
@@ -77,3 +80,57 @@ def test_the_shipped_changes_are_those_of_the_shipped_counts():
 def test_the_figure_is_legible(width_cm, assert_legible):
     assert_legible(retest_figure(*(reference_table(f"retest/retest_{name}") for name in
                             ("rates", "changes")), width_cm=width_cm))  # fmt: skip
+
+
+GUIDE = Path(__file__).parents[1] / ".docs" / "how_to" / "retest_a_finding.md"
+
+
+@pytest.mark.skipif(not GUIDE.exists(), reason="in the checkout only")
+def test_the_script_of_the_guide_counts_by_end_and_epoch(tmp_path, monkeypatch, capsys):
+    """The rat goes to and fro; two stretches begin at the right end while it pays more."""
+    time = np.arange(0.0, 300.0, 0.1)
+    place = 50.0 - 50.0 * np.cos(np.pi * time / 30)  # at the right end at 30, 90, 150 ... s
+    info = {"velocity": np.column_stack([time, time]), "position": place, "incr_end": 2,
+            "epoch_change": np.array([[1000, 1001], [2000, 2001]])}  # fmt: skip
+    rng = np.random.default_rng(1)
+    spikes = np.column_stack(
+        [np.sort(rng.uniform(0, 300, 900)), *rng.integers(0, [4, 2], (900, 2)).T]
+    )
+    bursts = np.array([[30.0, 30.2, 9.0], [150.0, 150.3, 9.0]])
+    io.savemat(tmp_path / "session_info.mat", {"session_info": info})
+    io.savemat(tmp_path / "spike_data.mat", {"spike_data": spikes})
+    io.savemat(tmp_path / "sdes.mat", {"sdes": bursts})
+
+    class Found:
+        events = pd.DataFrame({"event": [0, 1, 2], "is_replay": [True, True, False]})
+        stretches = pd.DataFrame(
+            {"event": [0, 1, 1, 2], "start_time": [30.1, 150.0, 150.1, 180.0],
+             "sense": ["forward", "reverse", "reverse", "reverse"]}
+        )  # fmt: skip
+
+        def report(self):
+            return "found"
+
+        def save(self, folder):
+            assert folder == "session"
+
+    def find(recording):
+        assert len(recording.spikes) == 8
+        assert [len(cell) for cell in recording.spikes] == [
+            int(((spikes[:, 2] == tetrode) & (spikes[:, 1] == cluster)).sum())
+            for tetrode in range(2)
+            for cluster in range(4)
+        ]
+        assert recording.events["end_time"].tolist() == [30.2, 150.3]
+        return Found()
+
+    monkeypatch.setattr("analyses.recordings.find_replay", find)
+    monkeypatch.setattr("sys.argv", ["reward_session.py", str(tmp_path)])
+    script = re.search(r"```python\n(# reward_session.*?)```", GUIDE.read_text("utf-8"), re.S)
+    names = {}
+    exec(compile(script[1], str(GUIDE), "exec"), names)
+    counts = names["counts"]
+    assert counts.loc[("right", "before")].to_dict() == {"forward": 1, "reverse": 0}
+    assert counts.loc[("right", "raised")].to_dict() == {"forward": 0, "reverse": 2}
+    assert len(counts) == 2
+    assert "The right end pays more" in capsys.readouterr().out
