@@ -273,9 +273,9 @@ def equivalence_figure(table: pd.DataFrame) -> Figure:
         for place, row in enumerate(table.to_dict("records")):
             text = f"{row['n_same']} of {row['n_worlds']}"
             if row["n_same"] < row["n_worlds"]:
-                text += f"\nreward {row['gain']:+.2f}"
+                text += f"\nreward {round(row['gain'], 2) + 0.0:+.2f}"
             ax.text(place % shape[1], place // shape[1], text, ha="center", va="center")
-        ax.set_xticks(range(shape[1]), [fill(name, 18) for name in learners])
+        ax.set_xticks(range(shape[1]), [fill(name, 15) for name in learners])
         ways = table.drop_duplicates("world")["one_way_in"]
         ax.set_yticks(
             range(shape[0]), [f"{name} ({n:.2f})" for name, n in zip(worlds, ways, strict=True)]
