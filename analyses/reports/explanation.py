@@ -8,7 +8,6 @@ from typing import Any
 import pandas as pd
 
 from analyses.findings.accounts import Account
-from analyses.plots.style import label
 from analyses.reports.text import cells_in_markdown, listed, markdown, rows_of
 
 __all__ = ["LEVEL", "VERDICTS", "no_predictions", "report_of_explanation", "told_p"]
@@ -132,6 +131,8 @@ def _of_animal(
     verdict: Any, own: Mapping[str, pd.DataFrame], accounts: Mapping[str, Account]
 ) -> Iterator[str]:
     """Write the sections of one animal; a section of which there is nothing to say is empty."""
+    from analyses.plots.style import label  # with matplotlib, which workers do not need
+
     best = own["probabilities.csv"].sort_values("probability", ascending=False).head(8)
     header = ("accounts", "probability", "draws", "p of misfit", "power of this test")
     rows = [
