@@ -2,6 +2,7 @@
 
 import re
 from functools import partial
+from importlib import import_module
 from pathlib import Path
 
 import pandas as pd
@@ -131,5 +132,7 @@ def test_each_study_draws_tables_that_are_explained(name):
     for key, drawing in study.figures.items():
         if isinstance(drawing, partial) and drawing.func.__name__ == "_drawn":
             function, tables = drawing.args
-            assert function == f"{key}_figure" in plots.__all__
+            place, _, named = function.rpartition(":")
+            home = import_module(f"analyses.studies.{place}") if place else plots
+            assert named == f"{key}_figure" in home.__all__
             assert set(tables) <= {*TABLES}

@@ -1388,3 +1388,33 @@ def test_animals_are_named_as_they_are(tmp_path, monkeypatch):
 def test_a_result_that_is_not_there_is_told(tmp_path):
     with pytest.raises(FileNotFoundError, match=r"There is no .*mine: name the folder"):
         read_animals([tmp_path / "mine"])
+
+
+def test_parameters_after_the_name_of_an_account_are_fixed():
+    names = ["prioritized_sweeping priority=need discount=0.9", "blind_walks replay_at=pauses"]
+    sweeping, walks = named_accounts(names).values()
+    assert sweeping.fixed == {"priority": "need", "discount": 0.9}
+    assert {*ACCOUNTS["prioritized_sweeping"].priors} - {*sweeping.priors} == {*sweeping.fixed}
+    assert walks.fixed == {"replay_at": "pauses"}
+    assert walks.is_control
+
+
+@pytest.mark.parametrize(
+    ("name", "message"),
+    [
+        (
+            "prioritized_sweeping priority=needs",
+            "one of change, need, recency, random, got 'needs'",
+        ),
+        (
+            "prioritized_sweeping order=need",
+            "no free parameter 'order' that could be fixed; it has",
+        ),
+        ("prioritized_sweeping discount=3", "must be between 0 and 1, got 3"),
+        ("prioritized_sweeping priority", "parameters as name=value, got 'priority'"),
+        ("sweeping priority=need", "Unknown account of replay 'sweeping'"),
+    ],
+)
+def test_parameters_that_cannot_be_fixed_are_told(name, message):
+    with pytest.raises(ValueError, match=message):
+        named_accounts([name, "dyna_q"])

@@ -37,7 +37,6 @@ from analyses.findings.priors import (
 from analyses.tables import read_learner_label, read_settings
 from replay.checks import unknown_name
 from replay.data import data_file
-from replay.learners import find_learner
 
 __all__ = ["ACCOUNTS", "SHELL", "Account", "draw_settings", "find_account"]
 
@@ -135,13 +134,19 @@ def find_account(name: str) -> Account:
     if own not in ACCOUNTS:
         raise unknown_name("account of replay", own, ACCOUNTS)
     account, given = ACCOUNTS[own], read_settings(settings)
+    for key, value in given.items():
+        prior = account.priors.get(key)
+        if prior is None:
+            raise ValueError(
+                f"{own} has no free parameter {key!r} that could be fixed; it has "
+                f"{', '.join(account.priors) or 'none'}."
+            )
+        if isinstance(prior, OneOf) and value not in prior.values:
+            raise ValueError(
+                f"{key} of {own} must be one of {', '.join(map(str, prior.values))}, got {value!r}."
+            )
     if not given:
         return account
-    if account.is_control:
-        raise ValueError(
-            f"{own} is a control, whose parameters cannot be fixed: leave out {name!r}."
-        )
-    find_learner(account.generator, {**account.fixed, **given})
     priors = {key: prior for key, prior in account.priors.items() if key not in given}
     return replace(account, priors=priors, fixed={**account.fixed, **given}, as_published=None)
 

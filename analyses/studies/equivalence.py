@@ -31,7 +31,7 @@ from numpy.typing import NDArray
 
 from analyses.intervals import mean_interval
 from analyses.jobs.results import Results
-from analyses.jobs.study import Shown, SizedPlan, Study, sized
+from analyses.jobs.study import Shown, SizedPlan, Study, drawn, sized
 from analyses.studies.baselines import baselines
 from replay.experiments import find_experiment
 from replay.parts.pauses import END
@@ -298,10 +298,6 @@ STUDY = Study(
         "pairs": compare_with_episodic_control(piece.group, piece.number, seed=plan.seed)
     },
     summarise=_summarise,
-    figures={
-        "equivalence": lambda results: iter(
-            [("equivalence", equivalence_figure(results.read("equivalence.csv")))]
-        )
-    },
+    figures={"equivalence": drawn("equivalence:equivalence_figure", "equivalence.csv")},
     show=_show,
 )

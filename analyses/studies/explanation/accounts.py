@@ -41,6 +41,9 @@ def named_accounts(
                 chosen[Path(name).stem] = _own_account(name)
             else:
                 chosen |= ACCOUNTS if name == "all" else {name: find_account(name)}
+    for account in chosen.values():  # what is fixed, before hours of simulation
+        if not account.is_control:
+            find_learner(account.generator, dict(account.fixed))
     if len(chosen) < 2:
         raise ValueError("Give at least two accounts: an account is probable only beside others.")
     for text in priors:
