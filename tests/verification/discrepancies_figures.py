@@ -158,8 +158,8 @@ def discrepancies_figure(differences: pd.DataFrame, *, width_cm: float = FULL_WI
         letters=False,
         note="0 is the random policy, 1 the optimal one. Intervals: 95 % over "
         + (f"{n}." if n else "worlds.")
-        + f" Learners with a difference of more than {_VISIBLE} that is no chance; no point: they "
-        "have no part in that experiment."
+        + f" Shown: learners with a difference above {_VISIBLE} whose interval excludes 0, in some "
+        "experiment; without a point they have no part in it."
         + (f" No such difference: {', '.join(same)}." if same else ""),
         sharey=True,
     )
