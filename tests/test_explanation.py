@@ -547,7 +547,7 @@ def test_animals_that_say_nothing_are_equal():
         account_frequencies([[0.0]])
 
 
-def test_a_rat_that_replays_backwards_and_one_that_walks_at_random():
+def test_a_rat_that_replays_backwards_and_one_that_walks_at_random(tmp_path):
     """Cheap accounts, which replay without compiled parts of their own."""
     few = ["episodic_control", "shuffled_laps", "graph_walks"]
     rng = np.random.default_rng(3)
@@ -564,6 +564,10 @@ def test_a_rat_that_replays_backwards_and_one_that_walks_at_random():
     assert set(both.sequences["account"]) >= {"walk", "ceiling", "episodic_control"}
     assert "episodic_control explains this replay" in repr(both)
     assert both.verdicts["silent"].tolist() == ["", ""]
+    assert both.tables()["group"]["n_animals"].tolist() == both.group["n_animals"].tolist()
+    both.save(tmp_path / "out")
+    assert (tmp_path / "out" / "report.md").read_text("utf-8") == both.report()
+    assert not Results(tmp_path / "out").status().missing
 
 
 def test_statistics_are_beside_predictions_for_the_same_moves():

@@ -35,8 +35,8 @@ from analyses.reports.recorded import (
     stretches_of_kinds,
 )
 from analyses.reports.text import in_markdown
-from analyses.studies.recorded_replay import found as in_python
 from analyses.studies.recorded_replay.animal_figures import read_evidence
+from analyses.studies.recorded_replay.found import Found
 from analyses.studies.recorded_replay.plan import plan_recording
 from analyses.studies.recorded_replay.recorded import STUDY
 from replay.files import write_checksums
@@ -61,7 +61,7 @@ def folder(recording, tmp_path_factory):
 
 
 def test_python_gives_what_the_command_writes(folder, recording, tmp_path, monkeypatch):
-    monkeypatch.setattr(in_python, "STUDY", UNDRAWN)
+    monkeypatch.setattr(Found, "study", UNDRAWN)
     found = find_replay(recording, judgement=JUDGEMENT, n_sessions=1)
     results = Results(folder)
     pd.testing.assert_frame_equal(
@@ -85,7 +85,7 @@ def test_python_gives_what_the_command_writes(folder, recording, tmp_path, monke
     for name in {*names} - {".lock"}:
         assert (tmp_path / "out" / name).read_bytes() == (folder / name).read_bytes(), name
     kinds = replace(STUDY, figures={"kinds": STUDY.figures["kinds"]})
-    monkeypatch.setattr(in_python, "STUDY", kinds)
+    monkeypatch.setattr(Found, "study", kinds)
     assert list(found.figures()) == ["kinds"]
     named = found.session._replace(recording=replace(recording, name="<b>rat</b>"))
     html = found._replace(session=named)._repr_html_()

@@ -13,6 +13,7 @@ import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -26,6 +27,7 @@ from analyses.inference.model_choice import forests
 from analyses.inference.simulation import in_pauses_of
 from analyses.jobs.columns import TABLES
 from analyses.jobs.cost import BYTES_OF_FIGURES, N_DRAWS_EXPLAINED, WorkCost
+from analyses.jobs.kept import Kept
 from analyses.jobs.results import Results
 from analyses.jobs.run import manifest, run
 from analyses.jobs.study import MOST, Piece, Runner, Shown, Study
@@ -65,8 +67,26 @@ _COLUMNS = {
 """File -> its columns; in the order of `Explanation`."""
 
 
-class Explanation(NamedTuple):
-    """The tables of an explanation; ``replay columns`` explains their columns.
+class _Tables(NamedTuple):
+    """The tables of an explanation."""
+
+    verdicts: pd.DataFrame
+    probabilities: pd.DataFrame
+    parameters: pd.DataFrame
+    misfits: pd.DataFrame
+    importance: pd.DataFrame
+    sequences: pd.DataFrame
+    confusion: pd.DataFrame
+    places: pd.DataFrame
+    predictions: pd.DataFrame
+    conditions: pd.DataFrame
+    group: pd.DataFrame
+
+
+class Explanation(Kept, _Tables):
+    """The tables of an explanation, and what else ``replay explain`` writes.
+
+    ``replay columns`` explains the columns.
 
     Attributes
     ----------
@@ -95,17 +115,7 @@ class Explanation(NamedTuple):
         The frequencies of classes among animals; empty for a single animal.
     """
 
-    verdicts: pd.DataFrame
-    probabilities: pd.DataFrame
-    parameters: pd.DataFrame
-    misfits: pd.DataFrame
-    importance: pd.DataFrame
-    sequences: pd.DataFrame
-    confusion: pd.DataFrame
-    places: pd.DataFrame
-    predictions: pd.DataFrame
-    conditions: pd.DataFrame
-    group: pd.DataFrame
+    plan: ExplanationPlan
 
     def __repr__(self) -> str:
         """Show the verdict on each animal."""
@@ -195,8 +205,12 @@ def explain(
     plan = plan_explanation(
         animals, accounts, n_draws=n_draws, wrong_places=wrong_places, seed=seed
     )
-    tables = run(STUDY, plan, jobs=jobs, tell=lambda text: None)
-    return Explanation(*(tables[file] for file in _COLUMNS))
+    scratch = TemporaryDirectory(prefix="hippocampal-replay-")
+    undrawn = replace(STUDY, figures={})
+    tables = run(undrawn, plan, scratch.name, jobs=jobs, tell=lambda text: None)
+    explanation = Explanation(*(tables[file] for file in _COLUMNS))
+    explanation.plan, explanation._scratch = plan, scratch
+    return explanation
 
 
 def plan_explanation(
@@ -395,3 +409,5 @@ STUDY = Study(
     show=_show,
     estimate=_estimate,
 )
+
+Explanation.study = STUDY

@@ -6,19 +6,13 @@ command on what was tested, so that Python and the command give the same tables 
 
 from __future__ import annotations
 
-import shutil
 from collections.abc import Iterable
-from dataclasses import replace
-from functools import cached_property
 from html import escape
 from pathlib import Path
-from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
-from analyses.jobs.results import Results
-from analyses.jobs.run import run
+from analyses.jobs.kept import Kept
 from analyses.recordings.basics.recording import Recording
 from analyses.recordings.basics.settings import N_SESSIONS, Judgement, Settings
 from analyses.recordings.decide.conclusions import Conclusions, conclude_session
@@ -29,32 +23,19 @@ from analyses.studies.recorded_replay.plan import RecordingPlan, plan_recording
 from analyses.studies.recorded_replay.recorded import STUDY
 from analyses.studies.recorded_replay.statistics import read_predictions
 from replay.checks import check_choice, check_list, known_arguments
-from replay.files import check_path
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
 
 __all__ = ["Found", "find_replay"]
 
 
-class Found(Conclusions):
+class Found(Kept, Conclusions):
     """The replay that was found in a recording; its attributes are those of `Conclusions`.
 
     Its methods give what ``replay recording`` writes. The first of them simulates the sessions by
     which shares are corrected, which takes up to a minute; the others reuse its tables.
     """
 
+    study = STUDY
     plan: RecordingPlan
-
-    def report(self) -> str:
-        """Return the report, in Markdown."""
-        return (self._folder / "report.md").read_text("utf-8")
-
-    def tables(self) -> dict[str, pd.DataFrame]:
-        """Return all tables by name; ``replay columns`` explains them."""
-        results = Results(self._folder)
-        files = sorted([*self._folder.glob("*.csv"), *self._folder.glob("*.parquet")])
-        return {file.stem: results.read(file.name) for file in files}
 
     def shares(self) -> pd.DataFrame:
         """Return the shares of kinds, as found, and as corrected for what would be missed."""
@@ -63,37 +44,6 @@ class Found(Conclusions):
     def statistics(self) -> pd.DataFrame:
         """Return the statistics of replay, beside published values."""
         return self.tables()["statistics"]
-
-    def figures(self) -> dict[str, Figure]:
-        """Draw all figures, by name."""
-        results = Results(self._folder)
-        return {name: figure for draw in STUDY.figures.values() for name, figure in draw(results)}
-
-    def save(self, folder: str | Path) -> None:
-        """Write what ``replay recording --out FOLDER`` writes; `replay page` and others read it."""
-        folder = check_path("The result folder", folder)
-        if not folder.exists():  # what is tested need not be tested again
-            shutil.copytree(self._folder, folder)
-        run(STUDY, self.plan, folder, tell=lambda text: None)
-
-    def __del__(self) -> None:
-        """Remove the temporary folder, for Python warns of those that nobody has removed."""
-        if "_scratch" in vars(self):
-            self._scratch.cleanup()
-
-    @cached_property
-    def _scratch(self) -> TemporaryDirectory[str]:
-        scratch = TemporaryDirectory(prefix="hippocampal-replay-")
-        run(replace(STUDY, figures={}), self.plan, scratch.name, tell=lambda text: None)
-        return scratch
-
-    @property
-    def _folder(self) -> Path:
-        return Path(self._scratch.name)
-
-    def __getstate__(self) -> dict[str, Any]:
-        """Leave the temporary folder out of copies, also those for other processes."""
-        return {"plan": self.plan}
 
     def _repr_html_(self) -> str:
         told = [
