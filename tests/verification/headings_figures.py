@@ -20,7 +20,7 @@ _TITLES = {
     "ambiguous": "Ambiguous",
     "missed": "Missed",
 }
-_APART = 0.03
+_APART, _RARE = 0.03, 0.05
 
 
 @drawing
@@ -52,17 +52,21 @@ def headings_figure(table: pd.DataFrame, *, width_cm: float = FULL_WIDTH) -> Fig
     # Points at one rate stand side by side, so that none hides another.
     shift = given["n_cells"].map({n: _APART * k for k, n in enumerate(numbers)})
     given["at"] = given["other_rate"] + shift - _APART * (len(numbers) - 1) / 2
-    # What never happens needs no panel, but must be said.
+    # What hardly ever happens needs no panel, but must be said.
     most = given.groupby("outcome")["mean"].max()
-    shown = [name for name in _TITLES if most.get(name, 0.0) > 0] or ["right"]
-    never = [title.lower() for name, title in _TITLES.items() if most.get(name, 1.0) == 0]
+    shown = [name for name in _TITLES if most.get(name, 0.0) >= _RARE] or ["right"]
+    rare = [
+        f"{title}: {f'at most {most[name]:.0%}' if most[name] else 'never'}."
+        for name, title in _TITLES.items()
+        if name in most and name not in shown
+    ]
     n = count_range(given.get("n", ()), "session")
     figure, axes = grid(
         [_TITLES[name] for name in shown], fitting_columns(len(shown), width_cm, 4.0), 1.5,
         width_cm=width_cm, legend=list(looks.values()), ylabel="Share of replay", sharey=True,
         note="Rate: of a cell with a preferred heading, in the other one, relative to that in its "
         "own. Bars: 95 % intervals" + (f" over {n} each." if n else " over sessions.")
-        + (f" Never {' or '.join(never)}." if never else ""),
+        + "".join(f" {each}" for each in rare),
     )  # fmt: skip
     rates = sorted(given["other_rate"].unique())
     for ax, outcome in zip(axes, shown, strict=True):
