@@ -87,7 +87,7 @@ def changed_tree(
     --------
     >>> tree_likeness(changed_tree(0, ended=0.3).to_networkx()).one_way_in
     1.0
-    >>> tree_likeness(changed_tree(0, joined=0.5).to_networkx()).one_way_in < 0.9
+    >>> tree_likeness(changed_tree(1, joined=0.5).to_networkx()).one_way_in < 0.9
     True
     """
     regular, rng = deterministic_tree(), np.random.default_rng(seed)
