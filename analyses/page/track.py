@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from analyses.page.writing import filled
+from analyses.recordings.readers.track_graphs import read_track
 from replay.checks import check_array, check_text
 from replay.files import check_path, replacing
 
@@ -57,6 +58,7 @@ def write_track_page(
     """
     path = check_path("out", out)
     xy = check_array(position, "position", kind="number", missing=True, n_dims=2)
+    track = read_track(track)
     shown = xy[:: -(-len(xy) // _MOST_POINTS) or 1]
     number = {node: place for place, node in enumerate(track)}
     landmarks = track.graph.get("landmarks", {})

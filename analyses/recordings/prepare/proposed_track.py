@@ -68,7 +68,7 @@ def proposed_track(position: object) -> nx.Graph:
     known = xy[~np.isnan(xy).any(axis=1)]
     low, high = np.percentile(known, [0.1, 99.9], axis=0) if len(known) else np.zeros((2, 2))
     diagonal = float(np.hypot(*(high - low)))
-    if diagonal == 0:
+    if not 0 < diagonal < np.inf:
         raise ValueError("position must have places that differ, got one place or none.")
     size = diagonal / _N_BINS
     begin = low - 6 * size

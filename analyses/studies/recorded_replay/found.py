@@ -23,6 +23,7 @@ from analyses.studies.recorded_replay.plan import RecordingPlan, plan_recording
 from analyses.studies.recorded_replay.recorded import STUDY
 from analyses.studies.recorded_replay.statistics import read_predictions
 from replay.checks import check_choice, check_list, known_arguments
+from replay.files import check_path
 
 __all__ = ["Found", "find_replay"]
 
@@ -119,7 +120,9 @@ def find_replay(
     >>> print(found.report()[:44])
     # Replay in simulated
     """
-    predictions = None if comparison is None else read_predictions(comparison)
+    predictions = None
+    if comparison is not None:
+        predictions = read_predictions(check_path("comparison", comparison))
     names = [str(name) for name in check_list("epochs", epochs)]
     plan = plan_recording(
         recording, settings, judgement, seed, n_sessions=n_sessions, predictions=predictions
