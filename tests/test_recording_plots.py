@@ -266,7 +266,7 @@ def test_few_events_are_counted_instead_of_shared(ax):
              "share": float(kind == KINDS[0]), "ci_low": 0.0, "ci_high": 1.0}
             for kind in KINDS]  # fmt: skip
     table = pd.DataFrame(rows)
-    assert "1 replay event: too few" in plot_recorded_kinds(table, ax).get_xlabel()
+    assert "1 replay event:\ntoo few" in plot_recorded_kinds(table, ax).get_xlabel()
     assert not ax.collections, "an interval from 0 to 1 says nothing"
     many = plot_recorded_kinds(table.assign(n_events=40))
     assert many.get_xlabel() == "Share of 40 replay events"

@@ -105,7 +105,7 @@ def plot_recorded_kinds(
     ax.invert_yaxis()
     n = count_range(table.get("n_events", ()), "replay event")
     if is_few:
-        ax.set(xlabel=f"Number, of {n}: too few for shares", xlim=(-0.1, most + 0.1))
+        ax.set(xlabel=f"Number, of {n}:\ntoo few for shares", xlim=(-0.1, most + 0.1))
         ax.xaxis.set_major_locator(MaxNLocator(integer=True))
     else:
         ax.set_xlabel(f"Share of {n or 'replay events'}")
