@@ -85,9 +85,9 @@ def plot_event_path(
         x, y = check_array(animal, "animal", kind="number", missing=True)
         ax.scatter(x, y, marker="s", s=46, color="none", edgecolors="black", linewidths=1, zorder=6)
     box = {"boxstyle": "circle,pad=0.15", "fc": "white", "ec": "0.5", "linewidth": 0.4}
-    for node, place in zip(track.nodes, track.node_position, strict=True) if named else ():
-        look: Look = {"fontsize": SMALL, "ha": "center", "va": "center", "zorder": 5, "bbox": box}
-        ax.text(*place, plain(str(node)), **look)
+    look: Look = {"fontsize": SMALL, "ha": "center", "va": "center", "zorder": 5, "bbox": box}
+    for node, (x, y) in zip(track.nodes, track.node_position, strict=True) if named else ():
+        ax.text(x, y, plain(str(node)), **look)
     return ax
 
 

@@ -372,11 +372,11 @@ def own_looks(looks: Mapping[str, Look]) -> dict[str, Look]:
     ...     own_looks({"floor": {"label": "With the floor", "color": "black"}})
     {'floor': {'label': 'As published', 'color': 'black'}}
     """
-    colours, labels, _ = _changes.get(_UNCHANGED)
+    now = _changes.get(_UNCHANGED)
     changed = {}
     for name, look in looks.items():
-        colour = {"color": colours[name]} if name in colours else {}
-        text = {"label": labels[name]} if name in labels else {}
+        colour = {"color": now.colours[name]} if name in now.colours else {}
+        text = {"label": now.labels[name]} if name in now.labels else {}
         changed[name] = {**look, **colour, **text}
     return changed
 
