@@ -13,7 +13,7 @@ from scipy.integrate import quad
 from scipy.stats import norm
 
 from analyses.findings.accounts import ACCOUNTS
-from analyses.inference import model_choice
+from analyses.inference import model_choice, simulation
 from analyses.inference.animals import Replayed, experienced_animal, replaying_animals
 from analyses.inference.conditions import given_conditions, senses_by_condition
 from analyses.inference.features import MEASURES, lost_bits, measure, replay_features
@@ -1055,6 +1055,66 @@ def test_many_amounts_are_nothing_less_and_more():
     assert places.condition[0, [2, 3]].tolist() == [0, 0]
     assert places.condition[11, 5] == 2
     assert places.condition[0, 5] == -1  # not yet entered
+
+
+@pytest.mark.parametrize("n", [2, 3])
+def test_what_is_replayed_in_finer_states_is_read_in_those_described(n):
+    """Episodic control replays each lap backwards, whatever the size of its states."""
+    paths = pd.DataFrame({"step": [*ENDS, 10], "phase": ["rest"] * len(ENDS) + ["step"],
+                          "states": [lap[::-1] for lap in LAPS] + [[4, 1, 0]]})  # fmt: skip
+    animal = replace(rat(paths), n_finer=n)
+    fine = animal.finer
+    assert fine.places.n_places == 6 + 5 * (n - 1)
+    assert fine.experience.rests == {k * n: 1 for k in animal.experience.rests}
+    assert fine.experience.paused == {11 * n}
+    steps, own = fine.log.columns("steps"), animal.log.columns("steps")
+    for name in ("next_state", "reward", "terminated"):
+        assert steps[name][n - 1 :: n].tolist() == own[name].tolist()
+    assert not steps["terminated"].reshape(-1, n)[:, :-1].any()
+    account, size = ACCOUNTS["episodic_control"], []
+    for draw in range(8):
+        seeds = np.random.SeedSequence([1, draw])
+        size.append(simulation._is_finer(seeds))
+        assert size[-1] == simulation._is_finer(seeds)
+        [made] = simulate_misread(animal, account, {"discount": 0.9}, seeds, [0.0])
+        assert [*map(list, made.states.arrays())] == [lap[::-1] for lap in LAPS]
+        assert made.step.tolist() == ENDS.tolist()
+        assert made.location.tolist() == [3, 5] * 6
+    assert set(size) == {False, True}
+    for name, params in (("dyna_q", {"n_replays": 30, "replay_at": "pauses"}),
+                         ("graph_walks", {"most_places": 40, "share_of_pauses": 1.0})):  # fmt: skip
+        [made] = simulate_misread(animal, ACCOUNTS[name], params, seeds, [0.0])
+        assert made.states.flat.max() < 6
+        assert 10 in made.step[made.phase == PHASES.index("step")]
+    assert animal.digest() != replace(animal, n_finer=1).digest()
+
+
+def test_finer_states_keep_headings_and_need_a_track():
+    """On a track that is run to and fro, the headings told are those of the states described."""
+    animal = raised_rat()
+    steps = animal.log.columns("steps")
+    table = pd.DataFrame({"step": [4], "states": [[5, 4, 3]], "along": [[1, 1, 1]]})
+    [told] = replaying_animals(EventLog({"steps": steps}, mdp=animal.log.mdp), table)
+    told = replace(told, n_finer=2)
+    assert told.finer.headings is not None
+    [made] = simulate_misread(told, ACCOUNTS["episodic_control"], {"discount": 0.9},
+                              _seeds_of(finer=True), [0.0])  # fmt: skip
+    [same] = simulate_misread(replace(told, n_finer=1), ACCOUNTS["episodic_control"],
+                              {"discount": 0.9}, _seeds_of(finer=True), [0.0])  # fmt: skip
+    assert made.states.flat.tolist() == same.states.flat.tolist()
+    assert made.along.flat.tolist() == same.along.flat.tolist()
+    assert set(made.along.flat) == {-1}
+    ends = MDP.from_tables([[1], [1]], reward=[0.0, 0.0], terminal=[1])
+    log = EventLog({"steps": {"state": [0], "next_state": [1], "reward": [1.0],
+                              "terminated": [True]}}, mdp=ends)  # fmt: skip
+    with pytest.raises(ValueError, match="has terminal states: leave finer states out"):
+        _ = replace(experienced_animal(log), n_finer=2).finer
+
+
+def _seeds_of(finer):
+    """Find seeds with which an animal learns in finer states, or does not."""
+    many = (np.random.SeedSequence(seed) for seed in range(99))
+    return next(seeds for seeds in many if simulation._is_finer(seeds) == finer)
 
 
 def test_sessions_of_one_animal_are_pooled(tmp_path):

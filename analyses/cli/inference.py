@@ -54,6 +54,7 @@ def explain(
     prior: Priors = (),
     draws: Draws = N_DRAWS_EXPLAINED,
     wrong_places: WrongPlaces = None,
+    finer: int = 1,
     seed: Seed = 0,
     jobs: Jobs = None,
     cluster: Cluster = None,
@@ -88,6 +89,9 @@ def explain(
     conditions : FILE, default what was paid, if that varies
         What was varied: a table of condition, at a state or place (x and y in cm), from first_lap
         to last_lap, or both; with a column animal if animals differ.
+    finer : int
+        Half of the simulated animals replay in states so many times finer, 1 to 5, and are read in
+        those of the result: animals have no states. Takes longer.
     reuse : FOLDER
         The result of an earlier explanation of the same replay, with fewer accounts or draws: what
         was simulated there is not simulated again.
@@ -107,6 +111,7 @@ def explain(
         wrong_places=wrong_places,
         seed=seed,
         earlier=reuse,
+        finer=finer,
         priors=split(prior),
     )
     do_study(STUDY, plan, out, jobs, cluster, pieces)

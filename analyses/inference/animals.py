@@ -16,6 +16,7 @@ from scipy import sparse
 from scipy.sparse import csgraph
 
 from analyses.inference.conditions import conditions_by_reward, given_conditions
+from analyses.inference.finer import finer_log
 from analyses.inference.headings import Headings, headings_of
 from analyses.inference.moves import laps_of, paid_by_step, transitions_of
 from analyses.sequences.detection import RECORDED, Detection
@@ -129,6 +130,8 @@ class ReplayingAnimal:
     is_decoded: bool = False  # whether its replay was decoded, so that a part is not seen
     # Conditions of the experiment, as of `given_conditions`; None: as rewards tell.
     conditions: pd.DataFrame | None = None
+    # How many times finer the states are in which half of the simulated animals learn.
+    n_finer: int = 1
 
     @cached_property
     def learned(self) -> EventLog:
@@ -137,6 +140,24 @@ class ReplayingAnimal:
             return self.log
         moves = {"state": self.headings.state, "next_state": self.headings.next_state}
         return EventLog({"steps": self.log.columns("steps") | moves}, mdp=self.headings.world)
+
+    @cached_property
+    def finer(self) -> ReplayingAnimal:
+        """The same animal in finer states, which pauses where and when this one does."""
+        world = self.log.mdp
+        if world is None or world.terminal.any():
+            raise ValueError(
+                f"The world of {self.name} has terminal states: leave finer states out."
+            )
+        n, told = self.n_finer, 0.0 if self.headings is None else self.told
+        fine = experienced_animal(finer_log(self.log, world, n), name=self.name, told=told)
+        experience = replace(
+            fine.experience,
+            rests={n_done * n: times for n_done, times in self.experience.rests.items()},
+            paused=frozenset(n_done * n for n_done in self.experience.paused),
+        )
+        pauses = self.pauses.assign(step=(self.pauses["step"] + 1) * n - 1)
+        return replace(fine, experience=experience, pauses=pauses)
 
     @cached_property
     def graph(self) -> nx.Graph:
@@ -188,6 +209,8 @@ class ReplayingAnimal:
             arrays += [replayed.along.flat, np.array(self.told)]
         if self.is_decoded:
             arrays += [np.array(self.is_decoded)]
+        if self.n_finer > 1:
+            arrays += [np.array(self.n_finer)]
         if mdp is not None:
             arrays += [mdp.successor_offset, mdp.successor, mdp.probability, mdp.reward]
             arrays += [mdp.start_probability, mdp.terminal]

@@ -24,6 +24,7 @@ from analyses.findings.accounts import Account
 from analyses.findings.controls import CONTROLS, replay_of_control
 from analyses.findings.priors import Parameter
 from analyses.inference.animals import Places, Replayed, ReplayingAnimal
+from analyses.inference.finer import in_described_states, scaled
 from analyses.sequences.detection import RECORDED
 from analyses.sequences.reactivations import reactivated_by, reactivations_by_run
 from analyses.sequences.runs import Columns
@@ -34,6 +35,7 @@ from replay.simulation.driver import LogWriter
 
 _MOST_CONSIDERED = 5000
 _FAR = 2**20  # more than there are laps
+_SHARE_FINER = 0.5
 _ELSEWHERE = np.array([1, 2])  # how often one is used again before another phase, or place
 
 # What is drawn for each simulated animal, and what is not: see `as_decoded`. In places.
@@ -53,6 +55,9 @@ def simulate_misread(
 ) -> list[Replayed]:
     """Simulate what an account replays once, and find its sequences with each share misread."""
     replay_seed, noise_seed = seeds.spawn(2)
+    described = animal
+    if animal.n_finer > 1 and _is_finer(seeds):
+        animal, params = animal.finer, scaled(params, animal.n_finer)
     reactivated: Columns
     if account.is_control:
         rng = np.random.default_rng(replay_seed)
@@ -73,13 +78,22 @@ def simulate_misread(
         )
     if animal.headings is not None:
         reactivated = animal.headings.in_places(reactivated)
-    n_places, found = animal.places.n_places, []
+    n_places, found = described.places.n_places, []
+    if animal is not described:
+        animal = described
+        reactivated = in_described_states(reactivated, animal.n_finer, n_places)
     for share in shares:
         rng = np.random.default_rng(noise_seed)
         seen = misread(reactivated, share, n_places, rng) if share else reactivated
         made = animal.found(seen)
         found.append(made if animal.headings is None else _told(made, animal.told, rng))
     return found
+
+
+def _is_finer(seeds: np.random.SeedSequence) -> bool:
+    """Draw whether an animal learns in finer states; the same for all replicas of a draw."""
+    own = np.random.SeedSequence(seeds.entropy, spawn_key=(*seeds.spawn_key, _FAR))
+    return bool(np.random.default_rng(own).random() < _SHARE_FINER)
 
 
 def _told(replayed: Replayed, share: float, rng: np.random.Generator) -> Replayed:

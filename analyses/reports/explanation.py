@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
@@ -189,7 +190,8 @@ def _of_animal(
     yield from _items(
         f"What {verdict.account} does not explain: features outside of 90 % of its animals",
         [
-            f"{each.feature}: {each.value:.3g}, expected {each.low:.3g} to {each.high:.3g}"
+            f"{_placed(each.feature, own['places.csv'])}: {each.value:.3g}, expected "
+            f"{each.low:.3g} to {each.high:.3g}"
             for each in rows_of(own["misfits.csv"])
         ],
     )
@@ -212,8 +214,23 @@ def _of_animal(
         )
     yield from _items(
         "What tells accounts apart here, first",
-        own["importance.csv"]["feature"].head(8).tolist(),
+        [_placed(name, own["places.csv"]) for name in own["importance.csv"]["feature"].head(8)],
     )
+
+
+def _placed(feature: str, places: pd.DataFrame) -> str:
+    """Say where the states of a feature are, if their positions are known.
+
+    Examples
+    --------
+    >>> _placed("goes 0 to 1", pd.DataFrame({"state": [0, 1], "x": [4.0, 19.0], "y": [0.0, 0.0]}))
+    'goes 0 to 1 (4, 0 to 19, 0 cm)'
+    """
+    if not len(places) or not feature.startswith(("begins at ", "ends at ", "goes ")):
+        return feature
+    where = places.set_index("state").loc[[int(n) for n in re.findall(r"\d+", feature)]]
+    named = " to ".join(f"{row.x:.0f}, {row.y:.0f}" for row in rows_of(where))
+    return f"{feature} ({named} cm)"
 
 
 def _beside(named: Iterable[tuple[str, Any]]) -> str:

@@ -59,69 +59,40 @@ def answer(
         )
     choice = ModelChoice(simulations, plan.seed)
     own = pd.DataFrame([replay_features(animal.replayed, animal.places)])
-    probability = choice.probabilities(own)[0]
-    names = [class_name(members) for members in choice.classes]
-    misfit = np.array([choice.misfit(own, members)[0] for members in choice.classes])
     sequences = _bits_by_account(animal, tables["bits"])
-    walk = sequences.loc[sequences["account"] == "walk", "bits"].mean()
-    ceiling = sequences.loc[sequences["account"] == "ceiling", "bits"].mean()
-    by_account = sequences.groupby("account")["bits"].mean()
-    bits = np.array([by_account[members].max() for members in choice.classes])
-    top = int(np.argmax(probability))
-    shares = [
-        float(np.mean([plan.accounts[name].is_control for name in members]))
-        for members in choice.classes
-    ]
-    n_sequences = len(animal.replayed.lap)
-    silent = ", ".join(name for name in plan.accounts if name not in choice.accounts)
-    n_draws = np.array([choice.n_draws(members) for members in choice.classes])
-    kept = tables["draws"].merge(simulations.kept, on=["account", "draw"])
-    replicas = kept.groupby("account")["n_replicas"].mean()
-    likely = _likely(probability)
-    classes = pd.DataFrame(
-        {
-            "account": names, "is_control": np.equal(shares, 1), "probability": probability,
-            "prior": [len(members) / len(choice.accounts) for members in choice.classes],
-            "misfit": misfit, "n_draws": n_draws,
-            "n_replicas": [replicas[members].max() for members in choice.classes],
-            "power": [choice.power(members, LEVEL) for members in choice.classes],
-            "bits": bits,
-            "share_of_ceiling": (bits - walk) / (ceiling - walk) if ceiling > walk else np.nan,
-        }
-    )  # fmt: skip
+    classes = _classes(plan, choice, own, sequences, tables["draws"])
+    probability, misfit = classes["probability"].to_numpy(), classes["misfit"].to_numpy()
+    top, likely = int(np.argmax(probability)), _likely(probability)
+    first, names = classes.iloc[top], classes["account"]
     controls = [name for name in choice.accounts if plan.accounts[name].is_control]
-    in_part = _shortcomings(classes.iloc[top], _ahead(sequences, choice.classes[top], controls))
-    verdict = _verdict(probability, misfit[likely], shares[top], n_sequences, bool(in_part))
+    in_part = _shortcomings(first, _ahead(sequences, choice.classes[top], controls))
+    n_sequences = len(animal.replayed.lap)
+    control_share = float(np.mean(np.isin(choice.classes[top], controls)))
+    verdict = _verdict(probability, misfit[likely], control_share, n_sequences, bool(in_part))
     best = np.isin(simulations.account, choice.classes[top])
-    parameters = [
-        _parameters(choice, name, simulations, tables["draws"], own)
-        for name in choice.classes[top]
-        if not plan.accounts[name].is_control
-    ]
-    no_parameters = pd.DataFrame(columns=list(TABLES["parameters.csv"].columns))
-    inferred = pd.concat([no_parameters, *parameters], ignore_index=True)
+    inferred = _parameters(plan, choice, choice.classes[top], tables["draws"], own)
     at_edge = [
         f"{each.parameter} of {each.account} ({each.edge}, {each.median:.3g})"
         for each in rows_of(inferred) if each.edge
     ]  # fmt: skip
-    edges = (
-        f" At an edge of its prior, so that values beyond may explain it: {', '.join(at_edge)}."
-        if at_edge
-        else ""
-    )
+    edges = "At an edge of its prior, so that values beyond may explain it: "
+    edges = f" {edges}{', '.join(at_edge)}." if at_edge else ""
+    set_aside = [name for name in plan.accounts if name not in choice.accounts]
+    of_bits = sequences.groupby("account")["bits"].mean()
     return {
         "verdicts.csv": pd.DataFrame(
             [
                 {
                     "verdict": verdict, "text": VERDICTS[verdict].format(
                         name=names[top], probability=probability[top],
-                        p=told_p(misfit[top], n_draws[top]),
+                        p=told_p(misfit[top], first["n_draws"]),
                         others=", ".join(f"{names[k]} ({probability[k]:.2f})" for k in likely),
                         n=n_sequences, but=", and ".join(in_part), edges=edges,
                     ),
                     "account": names[top], "probability": probability[top], "misfit": misfit[top],
-                    "n_sequences": n_sequences, "silent": silent,
-                    "walk_bits": walk, "ceiling_bits": ceiling, "n_accounts": len(choice.accounts),
+                    "n_sequences": n_sequences,
+                    "silent": ", ".join(set_aside), "walk_bits": of_bits["walk"],
+                    "ceiling_bits": of_bits["ceiling"], "n_accounts": len(choice.accounts),
                     "n_classes": len(choice.classes), **choice.summary(),
                 }
             ]
@@ -138,6 +109,38 @@ def answer(
         ),
         "conditions.csv": _by_condition(plan, animal, simulations),
     }  # fmt: skip
+
+
+def _classes(
+    plan: ExplanationPlan,
+    choice: ModelChoice,
+    own: pd.DataFrame,
+    sequences: pd.DataFrame,
+    draws: pd.DataFrame,
+) -> pd.DataFrame:
+    """List the classes of accounts, each with its probability, misfit and bits."""
+    found, n = choice.classes, len(choice.accounts)
+    of_bits = sequences.groupby("account")["bits"].mean()
+    walk, ceiling = of_bits["walk"], of_bits["ceiling"]
+    bits = np.array([of_bits[members].max() for members in found])
+    replicas = (
+        draws.merge(choice.simulations.kept, on=["account", "draw"])
+        .groupby("account")["n_replicas"].mean()
+    )  # fmt: skip
+    return pd.DataFrame(
+        {
+            "account": [class_name(members) for members in found],
+            "is_control": [all(plan.accounts[k].is_control for k in each) for each in found],
+            "probability": choice.probabilities(own)[0],
+            "prior": [len(members) / n for members in found],
+            "misfit": [choice.misfit(own, members)[0] for members in found],
+            "n_draws": [choice.n_draws(members) for members in found],
+            "n_replicas": [replicas[members].max() for members in found],
+            "power": [choice.power(members, LEVEL) for members in found],
+            "bits": bits,
+            "share_of_ceiling": (bits - walk) / (ceiling - walk) if ceiling > walk else np.nan,
+        }
+    )
 
 
 def _positions(animal: ReplayingAnimal) -> pd.DataFrame:
@@ -224,16 +227,20 @@ def _bits_by_account(animal: ReplayingAnimal, bits: pd.DataFrame) -> pd.DataFram
 
 
 def _parameters(
+    plan: ExplanationPlan,
     choice: ModelChoice,
-    name: str,
-    simulations: Simulations,
+    members: Sequence[str],
     draws: pd.DataFrame,
     own: pd.DataFrame,
 ) -> pd.DataFrame:
-    """Infer the free parameters of an account that are numbers."""
-    mine = simulations.select(simulations.account == name)
-    known = known_parameters(mine, draws[draws["account"] == name])
-    return parameter_intervals(mine, known, own, choice.seed).assign(account=name)
+    """Infer the free parameters, as far as they are numbers, of the accounts of a class."""
+    found = [pd.DataFrame(columns=list(TABLES["parameters.csv"].columns))]
+    for name in members:
+        if not plan.accounts[name].is_control:
+            mine = choice.simulations.select(choice.simulations.account == name)
+            known = known_parameters(mine, draws[draws["account"] == name])
+            found.append(parameter_intervals(mine, known, own, choice.seed).assign(account=name))
+    return pd.concat(found, ignore_index=True)
 
 
 def _misfits(simulated: pd.DataFrame, own: pd.DataFrame) -> pd.DataFrame:

@@ -54,6 +54,7 @@ if TYPE_CHECKING:
 
 __all__ = ["STUDY", "Explanation", "explain", "plan_explanation"]
 
+_MOST_FINER = 5
 _SAMPLES = 3  # of the sequences of each simulated animal
 _SECONDS_OF_TREES, _SECONDS_OF_DRAW = 8.0, 0.06
 _COLUMNS = {
@@ -132,6 +133,7 @@ def explain(
     conditions: pd.DataFrame | None = None,
     n_draws: int = N_DRAWS_EXPLAINED,
     wrong_places: float | None = None,
+    finer: int = 1,
     seed: int = 0,
     jobs: int = 1,
 ) -> Explanation:
@@ -162,6 +164,9 @@ def explain(
         turns of paths, and short paths; how much is drawn anew for each of them, so that the answer
         does not depend on it. A number says instead that nothing is lost, and that at most this
         share of replayed places, drawn likewise, is wrong: 0 if replay is known exactly.
+    finer : int, default 1
+        Half of the simulated animals learn and replay in states so many times finer than those of
+        `found`, since animals have no states; they are read in these.
     seed : int, default 0
         Seed of all random numbers.
     jobs : int, default 1
@@ -203,7 +208,7 @@ def explain(
             made = replaying_animals(each, name=name, rewards=own)
         animals |= {each.name: replace(each, conditions=conditions) for each in made}
     plan = plan_explanation(
-        animals, accounts, n_draws=n_draws, wrong_places=wrong_places, seed=seed
+        animals, accounts, n_draws=n_draws, wrong_places=wrong_places, seed=seed, finer=finer
     )
     scratch = TemporaryDirectory(prefix="hippocampal-replay-")
     undrawn = replace(STUDY, figures={})
@@ -222,6 +227,7 @@ def plan_explanation(
     seed: int = 0,
     earlier: Path | None = None,
     priors: Sequence[str] = (),
+    finer: int = 1,
 ) -> ExplanationPlan:
     """Check and plan an explanation; the parameters are those of `explain` and of its plan."""
     forests()  # before hours of simulation
@@ -232,6 +238,10 @@ def plan_explanation(
         check_number("wrong_places", wrong_places, at_least=0, at_most=1)
     elif not any(animal.is_decoded for animal in animals.values()):
         wrong_places = 0.0
+    if check_whole("finer", finer, at_least=1, at_most=_MOST_FINER) > 1:
+        animals = {name: replace(animal, n_finer=finer) for name, animal in animals.items()}
+        for animal in animals.values():
+            _ = animal.finer  # it may have none
     plan = ExplanationPlan(
         dict(animals), named_accounts(accounts, priors), n_draws, wrong_places,
         check_whole("seed", seed), earlier,
