@@ -183,8 +183,9 @@ def identifiability(
         say(f"The states of {track} are in {out / 'states.csv'}. Give --laps to go on.")
         return
     once = read_protocols(split(task), laps, rewards, seed, told_headings, track, split(lap_end))
-    n_sessions = check_whole("sessions", more_sessions, at_least=1)
-    protocols, n_sessions = with_more_sessions(once, n_sessions)
+    protocols, n_sessions = with_more_sessions(
+        once, check_whole("sessions", more_sessions, at_least=1)
+    )
     plan = plan_identifiability(
         protocols,
         _listed(accounts),

@@ -121,7 +121,7 @@ def senses_by_condition(
     `number` is the condition of each sequence. Keys are the sense, the condition, and the one that
     it is compared with, if any; NaN where there is no sequence.
     """
-    found = {}
+    found = dict[tuple[str, str, str], float]()
     for sense in SENSES:
         values = measured[sense].to_numpy()
         means = [

@@ -55,13 +55,15 @@ def plot_track(
         ax.plot(*np.transpose([place[one], place[other]]), color="#d55e00", linewidth=1, zorder=2)
     around = {"boxstyle": "circle,pad=0.2", "facecolor": "white", "edgecolor": "#d55e00"}
     for node, at in place.items():
-        ax.text(*at, str(node), ha="center", va="center", fontsize=6, bbox=around, zorder=4)
+        ax.text(at[0], at[1], str(node), ha="center", va="center", fontsize=6, bbox=around, zorder=4)
     behind = {"boxstyle": "square,pad=0.1", "facecolor": "white", "edgecolor": "none"}
     for one, other in track.edges:
         length = np.hypot(*(place[one] - place[other]))
         middle = (place[one] + place[other]) / 2
-        ax.text(*middle, f"{length:.0f}", ha="center", va="center", fontsize=6, bbox=behind,
-                zorder=3)  # fmt: skip
+        ax.text(
+            middle[0], middle[1], f"{length:.0f}", ha="center", va="center", fontsize=6,
+            bbox=behind, zorder=3,
+        )  # fmt: skip
     ax.set_aspect("equal")
     ax.margins(0.08)
     ax.set(xlabel=f"x ({unit})", ylabel=f"y ({unit})")

@@ -338,7 +338,9 @@ def runs_along(
         pairs, of_jump = np.unique(
             np.stack((place[jumps - 1], place[jumps])), axis=1, return_inverse=True
         )
-        ways = [track.between(*pair, detection.largest_jump) for pair in pairs.T.tolist()]
+        ways = [
+            track.between(one, other, detection.largest_jump) for one, other in pairs.T.tolist()
+        ]
         between = Lists.of(ways).take(of_jump.ravel())  # NumPy 2.0 returns a row
         n_before = np.zeros(len(place), dtype=np.int64)
         n_before[jumps] = between.length

@@ -127,9 +127,10 @@ def _visits(
     Its way goes from each place to the first one that is some bins away, so that an animal that
     rests, but whose position is noisy, goes nowhere.
     """
-    steps, anchor, last = [], None, None
+    steps = []
+    anchor = last = [math.inf, math.inf]
     for point in xy[~np.isnan(xy).any(axis=1)].tolist():
-        if last is None or math.dist(last, point) > _JUMP * size:
+        if math.dist(last, point) > _JUMP * size:
             anchor = point  # the animal was carried, or not tracked for a while
         elif math.dist(anchor, point) >= _STEP * size:
             steps.append((anchor, point))
@@ -151,7 +152,8 @@ def _without_holes(ran: NDArray[np.bool_]) -> NDArray[np.bool_]:
     holes, n = ndimage.label(~ran)
     sizes = ndimage.sum_labels(~ran, holes, np.arange(n + 1))
     small = sizes < 0.02 * _N_BINS**2
-    return ran | small[holes] & ~ran
+    filled: NDArray[np.bool_] = ran | small[holes] & ~ran
+    return filled
 
 
 def _thinned(shape: NDArray[np.bool_]) -> NDArray[np.bool_]:
@@ -254,9 +256,9 @@ def _contract(drawn: nx.Graph, least: float) -> None:
             for one, other in drawn.edges
             if min(drawn.degree[one], drawn.degree[other]) > 1
         ]
-        apart, one, other = min(close, default=(np.inf, None, None))
-        if apart >= least or len(drawn) <= 3:
+        if not close or min(close)[0] >= least or len(drawn) <= 3:
             return
+        _, one, other = min(close)
         # A corner beside a branching is part of it; a branching stays where it is.
         is_branching = drawn.degree[one] > 2, drawn.degree[other] > 2
         kept = tuple(np.add(one, other) / 2)

@@ -332,6 +332,7 @@ def _completed(found: Recording, session: Recording) -> Recording:
             f"Both files have {', '.join(twice)}: those of {found.name} are taken. Exchange the "
             f"files to take those of {session.name}.",
         )
+    together: dict[str, tuple[str, ...]]
     together = {key: (key,) for key in ("graph", "posterior", "decoded", "events")}
     together |= {key: (key,) for key in ("field_potential", "on_track", "epochs")}
     together["time"] = ("time", "position")

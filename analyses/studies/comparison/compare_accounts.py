@@ -294,8 +294,8 @@ def _shown_orders(robustness: pd.DataFrame, names: list[str]) -> Shown:
     shown["tau"] = shown["tau"].map("{:.2f}".format)
     told = ", ".join(name for name in names if name in first) or "none"
     # How often accounts are surely ahead of the best control when a study is left out.
-    rows = robustness[is_left_out & robustness["account"].isin(names)]
-    left_out = rows.dropna(subset=["ahead_low_of_all"])
+    without = robustness[is_left_out & robustness["account"].isin(names)]
+    left_out = without.dropna(subset=["ahead_low_of_all"])
     is_ahead = (left_out["ahead_low_of_all"] > 0).groupby(left_out["account"], sort=False)
     counts = is_ahead.agg(["sum", "size"]).itertuples(name=None)
     ahead = [f"{name} in {count} of {total}" for name, count, total in counts if count]
