@@ -245,10 +245,9 @@ def replaying_animals(
                 f"An event of {name} follows move {latest:g}, but its last move is {n_moves - 1}: "
                 "moves are numbered from 0, over all laps."
             )
-    for run, reactivated in reactivations_by_run(log, paths):
+    for run, listed in reactivations_by_run(log, paths):
         own = name if len(runs) == 1 else f"{name}_{run}"
-        if paths is not None:
-            reactivated = _turned(reactivated, of_run(log, "steps", run))
+        reactivated = listed if paths is None else _turned(listed, of_run(log, "steps", run))
         animal = _animal(own, log, run, reactivated, rewards, detection)
         if paths is not None and "event" in paths:  # as they are named elsewhere
             names = check_column(paths, "event", "paths", kind="whole", at_least=0)
@@ -418,7 +417,7 @@ def _experienced(
         at_rest = pauses.loc[pauses["phase"] == "rest", "step"].value_counts()
         experience = RecordedExperience.of(
             table, n_states=world.n_states, n_actions=world.n_actions, mdp=world,
-            rest={step + 1: n for step, n in at_rest.items()},
+            rest=dict(zip((at_rest.index + 1).tolist(), at_rest.tolist(), strict=True)),
             paused=pauses.loc[pauses["phase"] == "step", "step"] + 1,
         )  # fmt: skip
         return ReplayingAnimal(name, moves, experience, pauses, detection, empty, headings=headings)

@@ -55,7 +55,9 @@ def plot_track(
         ax.plot(*np.transpose([place[one], place[other]]), color="#d55e00", linewidth=1, zorder=2)
     around = {"boxstyle": "circle,pad=0.2", "facecolor": "white", "edgecolor": "#d55e00"}
     for node, at in place.items():
-        ax.text(at[0], at[1], str(node), ha="center", va="center", fontsize=6, bbox=around, zorder=4)
+        ax.text(
+            at[0], at[1], str(node), ha="center", va="center", fontsize=6, bbox=around, zorder=4
+        )
     behind = {"boxstyle": "square,pad=0.1", "facecolor": "white", "edgecolor": "none"}
     for one, other in track.edges:
         length = np.hypot(*(place[one] - place[other]))

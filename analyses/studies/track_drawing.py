@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import TYPE_CHECKING, cast
 
 import networkx as nx
 import numpy as np
@@ -15,6 +16,9 @@ from analyses.recordings.readers.track_graphs import read_track
 from analyses.reports.text import plural
 from replay.checks import check_number
 from replay.files import replacing
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 __all__ = ["draw_track_of"]
 
@@ -42,7 +46,7 @@ def draw_track_of(
     )
     ax = plot_track(xy, nx.convert_node_labels_to_integers(graph), unit=unit)
     picture = out.with_suffix(".png")
-    ax.figure.savefig(picture, dpi=200)
+    cast("Figure", ax.figure).savefig(picture, dpi=200)
     length = sum(
         float(np.hypot(*np.subtract(graph.nodes[one]["pos"], graph.nodes[other]["pos"])))
         for one, other in graph.edges

@@ -298,10 +298,10 @@ def _of_older(path: Path) -> dict[str, Any]:
                 if kind == _COMPRESSED:
                     stream, left = zlib.decompressobj(), b""
                     while (left or file.tell() < end) and not stream.eof:
-                        part = left or file.read(min(_PART, end - file.tell()))
-                        if not part:
+                        packed = left or file.read(min(_PART, end - file.tell()))
+                        if not packed:
                             break
-                        n_bytes += len(stream.decompress(part, _PART))
+                        n_bytes += len(stream.decompress(packed, _PART))
                         left = stream.unconsumed_tail
                         check_claim(n_bytes, stored, f"the variables of {path.name}")
                 file.seek(end)
