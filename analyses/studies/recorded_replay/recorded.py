@@ -150,27 +150,9 @@ def _summarise(plan: RecordingPlan | AnimalsPlan, results: Results) -> dict[str,
         landmarks_of(first),
         least_sequences=LEAST_SEQUENCES,
     )
-    kinds = tables["kinds.csv"]
-    order = pd.Categorical(kinds["kind"], categories=list(dict.fromkeys(kinds["kind"])))
-    of_kinds = mean_share_interval(
-        kinds.assign(kind=order), "share", "n_events", ["state_size", "kind"]
-    )
-    # Found and corrected shares are means over the animals that have them.
-    shares = tables["shares.csv"]
-    n_replay = tables["events.csv"].groupby(_ANIMAL)["is_replay"].sum()
-    order = pd.Categorical(shares["kind"], categories=list(dict.fromkeys(shares["kind"])))
-    weighed = shares.assign(kind=order, n=shares[_ANIMAL].map(n_replay))
-    found, corrected = (
-        mean_share_interval(weighed, name, "n", ["kind"])
-        .drop(columns="sem")
-        .rename(columns={"mean": name})
-        for name in ("found", "corrected")
-    )
-    of_shares = found.merge(corrected, on="kind", suffixes=("_found", "_corrected"))
-    of_kinds = of_kinds.rename(columns={"mean": "share", "n": "n_animals"})
     tables |= {
-        "kinds_of_all.csv": of_kinds.astype({"kind": str}),
-        "shares_of_all.csv": of_shares.astype({"kind": str}),
+        "kinds_of_all.csv": _kinds_of_all(tables["kinds.csv"]),
+        "shares_of_all.csv": _shares_of_all(tables["shares.csv"], tables["events.csv"]),
         "statistics_of_all.csv": statistics,
         "accounts.csv": beside_predictions(statistics, first.predictions),
         **epochs_of_all(tables),
@@ -181,6 +163,30 @@ def _summarise(plan: RecordingPlan | AnimalsPlan, results: Results) -> dict[str,
         report = report_of_animals(animals, tables, first.session.judgement, epochs)
         beside.write_text(report, "utf-8")
     return tables
+
+
+def _kinds_of_all(kinds: pd.DataFrame) -> pd.DataFrame:
+    order = list(dict.fromkeys(kinds["kind"]))
+    table = kinds.assign(kind=pd.Categorical(kinds["kind"], categories=order))
+    found = mean_share_interval(table, "share", "n_events", ["state_size", "kind"])
+    return found.rename(columns={"mean": "share", "n": "n_animals"}).astype({"kind": str})
+
+
+def _shares_of_all(shares: pd.DataFrame, events: pd.DataFrame) -> pd.DataFrame:
+    """Average found and corrected shares over the `n` animals that have them."""
+    order = list(dict.fromkeys(shares["kind"]))
+    n_replay = events.groupby(_ANIMAL)["is_replay"].sum()
+    table = shares.assign(
+        kind=pd.Categorical(shares["kind"], categories=order), n=shares[_ANIMAL].map(n_replay)
+    )
+    found, corrected = (
+        mean_share_interval(table, name, "n", ["kind"])
+        .drop(columns="sem")
+        .rename(columns={"mean": name})
+        for name in ("found", "corrected")
+    )
+    joined = found.merge(corrected, on="kind", suffixes=("_found", "_corrected"))
+    return joined.astype({"kind": str})
 
 
 def _show(plan: RecordingPlan, tables: Mapping[str, pd.DataFrame]) -> list[Shown]:
