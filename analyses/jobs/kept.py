@@ -49,10 +49,10 @@ class Kept:
 
     def save(self, folder: str | Path) -> None:
         """Write what the command writes; `replay page` and others read it."""
-        folder = check_path("The result folder", folder)
-        if not folder.exists():  # what is finished need not be made again
-            shutil.copytree(self._folder, folder)
-        run(self.study, self.plan, folder, tell=lambda text: None)
+        path = check_path("The result folder", folder)
+        if not path.exists():  # what is finished need not be made again
+            shutil.copytree(self._folder, path)
+        run(self.study, self.plan, path, tell=lambda text: None)
 
     @cached_property
     def _scratch(self) -> TemporaryDirectory[str]:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import networkx as nx
 import numpy as np
 from matplotlib.axes import Axes
@@ -53,19 +55,15 @@ def plot_track(
     place = {node: np.asarray(pos, dtype=float) for node, pos in track.nodes(data="pos")}
     for one, other in track.edges:
         ax.plot(*np.transpose([place[one], place[other]]), color="#d55e00", linewidth=1, zorder=2)
+    middle: dict[str, Any] = {"ha": "center", "va": "center", "fontsize": 6}
     around = {"boxstyle": "circle,pad=0.2", "facecolor": "white", "edgecolor": "#d55e00"}
-    for node, at in place.items():
-        ax.text(
-            at[0], at[1], str(node), ha="center", va="center", fontsize=6, bbox=around, zorder=4
-        )
+    for node, (x, y) in place.items():
+        ax.text(x, y, str(node), bbox=around, zorder=4, **middle)
     behind = {"boxstyle": "square,pad=0.1", "facecolor": "white", "edgecolor": "none"}
     for one, other in track.edges:
         length = np.hypot(*(place[one] - place[other]))
-        middle = (place[one] + place[other]) / 2
-        ax.text(
-            middle[0], middle[1], f"{length:.0f}", ha="center", va="center", fontsize=6,
-            bbox=behind, zorder=3,
-        )  # fmt: skip
+        x, y = (place[one] + place[other]) / 2
+        ax.text(x, y, f"{length:.0f}", bbox=behind, zorder=3, **middle)
     ax.set_aspect("equal")
     ax.margins(0.08)
     ax.set(xlabel=f"x ({unit})", ylabel=f"y ({unit})")

@@ -78,7 +78,7 @@ def proposed_track(position: object) -> nx.Graph:
         raise ValueError("The positions form no track: the animal stays where it is, or jumps.")
     smooth = ndimage.gaussian_filter(visits, 1.0)
     # Of visits, not of bins, of which most may be strays.
-    typical = np.median(np.repeat(smooth, visits.astype(int).ravel()))
+    typical = float(np.median(np.repeat(smooth, visits.astype(int).ravel())))
     # Frames of a camera that is far away leave gaps of a bin or two between positions.
     ran = ndimage.binary_closing(smooth > _LEAST_VISITS * typical, iterations=2)
     ran = _without_holes(ran)
@@ -127,9 +127,10 @@ def _visits(
     Its way goes from each place to the first one that is some bins away, so that an animal that
     rests, but whose position is noisy, goes nowhere.
     """
-    steps = []
-    anchor = last = [math.inf, math.inf]
-    for point in xy[~np.isnan(xy).any(axis=1)].tolist():
+    points: list[list[float]] = xy[~np.isnan(xy).any(axis=1)].tolist()
+    steps: list[tuple[list[float], list[float]]] = []
+    anchor = last = points[0]
+    for point in points:
         if math.dist(last, point) > _JUMP * size:
             anchor = point  # the animal was carried, or not tracked for a while
         elif math.dist(anchor, point) >= _STEP * size:
@@ -152,8 +153,7 @@ def _without_holes(ran: NDArray[np.bool_]) -> NDArray[np.bool_]:
     holes, n = ndimage.label(~ran)
     sizes = ndimage.sum_labels(~ran, holes, np.arange(n + 1))
     small = sizes < 0.02 * _N_BINS**2
-    filled: NDArray[np.bool_] = ran | small[holes] & ~ran
-    return filled
+    return ran | small[holes] & ~ran
 
 
 def _thinned(shape: NDArray[np.bool_]) -> NDArray[np.bool_]:
@@ -188,7 +188,8 @@ def _chains(graph: nx.Graph) -> list[list[tuple[int, int]]]:
     for part in nx.connected_components(graph):
         if not nodes & part:
             nodes.add(min(part))
-    chains, seen = [], set()
+    chains: list[list[tuple[int, int]]] = []
+    seen: set[tuple[tuple[int, int], tuple[int, int]]] = set()
     for node in sorted(nodes):
         for after in sorted(graph[node]):
             if (node, after) in seen:
