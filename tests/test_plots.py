@@ -644,6 +644,7 @@ def test_attribution_has_bars_where_there_are_intervals(ax):
     )
     plot_attribution(table, ax)
     sequences, moves = ax.lines
+    assert ax.get_xscale() == "log"
     assert sequences.get_xydata().tolist() == [[1, 1], [4, 0.25]]
     assert moves.get_xydata().tolist() == [[1, 0.75], [2, 0.5]]
     (intervals,) = ax.collections

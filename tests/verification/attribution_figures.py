@@ -93,6 +93,7 @@ def plot_attribution(
         draw_curves(
             moves, ax, "up_to", "share", "attribution", {"moves": looks["moves"]}, linewidth=1
         )
+        _set_axes(ax)  # which seaborn has made linear
     add_own_legend(ax, looks.values())
     return ax
 
@@ -103,6 +104,10 @@ def _draw(known: pd.DataFrame, ax: Axes, by: str, looks: Mapping[str, Look]) -> 
     draw_curves(
         known, ax, "up_to", "share", by, looks, shade=None, linewidth=1, pointsize=1.5
     )  # fmt: skip
+    _set_axes(ax)
+
+
+def _set_axes(ax: Axes) -> None:
     ax.set(xscale="log", ylim=(-0.04, 1.04), yticks=[0, 0.5, 1])
     ax.xaxis.set_major_locator(LogLocator(10))
     ax.xaxis.set_minor_locator(NullLocator())
