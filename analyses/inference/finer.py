@@ -20,8 +20,10 @@ from replay.worlds.mdp import MDP
 
 __all__ = ["finer_log", "in_described_states", "scaled"]
 
-_OF_LENGTH = ("n_replays", "max_backups", "max_pops", "mean_backups", "length", "most_places")
-_OF_LENGTH += ("n", "n_remembered")
+_OF_LENGTH = (
+    "n_replays", "max_backups", "max_pops", "mean_backups", "length", "most_places", "n",
+    "n_remembered",
+)  # fmt: skip
 
 
 def finer_log(log: EventLog, world: MDP, n: int) -> EventLog:
@@ -101,5 +103,5 @@ def scaled(params: dict[str, Parameter], n: int) -> dict[str, Parameter]:
     >>> scaled({"max_pops": 3, "discount": 0.9}, 2)
     {'max_pops': 6, 'discount': 0.9}
     """
-    return {key: value * n if key in _OF_LENGTH else value  # type: ignore[operator]
+    return {key: value * n if key in _OF_LENGTH else value
             for key, value in params.items()}  # fmt: skip
