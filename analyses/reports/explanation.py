@@ -8,8 +8,8 @@ from typing import Any
 
 import pandas as pd
 
-from analyses.findings.accounts import Account
 from analyses.reports.text import cells_in_markdown, listed, markdown, rows_of
+from analyses.tables import LEARNER_LABELS
 
 __all__ = ["LEVEL", "VERDICTS", "no_predictions", "report_of_explanation", "told_p"]
 
@@ -99,9 +99,9 @@ def told_p(p: float, n_draws: int) -> str:
 
 
 def report_of_explanation(
-    tables: Mapping[str, pd.DataFrame], notes: Sequence[str], accounts: Mapping[str, Account]
+    tables: Mapping[str, pd.DataFrame], notes: Sequence[str], claims: Mapping[str, tuple[str, str]]
 ) -> str:
-    """Write the report in Markdown."""
+    """Write the report in Markdown; `claims` are the source and the claim of each account."""
     shown = {name: cells_in_markdown(table) for name, table in tables.items()}
     parts = ["# Which account explains this replay?", listed(notes)]
     for verdict in rows_of(shown["verdicts.csv"]):
@@ -110,7 +110,7 @@ def report_of_explanation(
             for name, table in shown.items()
             if "animal" in table
         }
-        parts += _of_animal(verdict, own, accounts)
+        parts += _of_animal(verdict, own, claims)
     group = shown["group.csv"].sort_values("frequency", ascending=False)
     if len(group):
         rows = [
@@ -129,11 +129,9 @@ def report_of_explanation(
 
 
 def _of_animal(
-    verdict: Any, own: Mapping[str, pd.DataFrame], accounts: Mapping[str, Account]
+    verdict: Any, own: Mapping[str, pd.DataFrame], claims: Mapping[str, tuple[str, str]]
 ) -> Iterator[str]:
     """Write the sections of one animal; a section of which there is nothing to say is empty."""
-    from analyses.plots.style import label  # with matplotlib, which workers do not need
-
     best = own["probabilities.csv"].sort_values("probability", ascending=False).head(8)
     header = ("accounts", "probability", "draws", "p of misfit", "power of this test")
     rows = [
@@ -155,7 +153,8 @@ def _of_animal(
     yield from _items(
         "What they claim",
         [
-            f"{label(name)} (`{name}`; {accounts[name].source}): {accounts[name].claim}"
+            f"{LEARNER_LABELS.get(name, name.replace('_', ' '))} (`{name}`; {claims[name][0]}): "
+            f"{claims[name][1]}"
             for names in likely["account"] for name in names.split(" or ")
         ],
     )  # fmt: skip

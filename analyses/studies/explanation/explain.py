@@ -324,7 +324,8 @@ def _summarise(plan: ExplanationPlan, results: Results) -> dict[str, pd.DataFram
         found["group.csv"] = group_of(plan, found["probabilities.csv"], found["verdicts.csv"])
     with replacing(results.folder / "report.md") as beside:
         notes = [note for animal in plan.animals.values() for note in animal.notes]
-        beside.write_text(report_of_explanation(found, notes, plan.accounts), "utf-8")
+        claims = {name: (each.source, each.claim) for name, each in plan.accounts.items()}
+        beside.write_text(report_of_explanation(found, notes, claims), "utf-8")
     return found
 
 
