@@ -174,7 +174,7 @@ def test_counting_changes_nothing(learner, mdp, request):
     "priority",
     ["recency", *(pytest.param(name, marks=pytest.mark.slow) for name in ("need", "random"))],
 )
-def test_other_priorities_are_counted_too(priority):
+def test_other_priorities_are_counted_too(priority, plain):
     params = {"priority": priority, "max_pops": 1}
     demands = count_demands(MAZE, "prioritized_sweeping", params, n_steps=300)
     run = simulate(MAZE, "prioritized_sweeping", params, n_steps=300)
