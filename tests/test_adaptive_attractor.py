@@ -19,13 +19,7 @@ from hypothesis import strategies as st
 
 from replay import feed
 from replay.learners import adaptive_attractor, find_learner
-from replay.learners.adaptive_attractor import (
-    Dynamics,
-    attractor,
-    connect,
-    follow_bump,
-    place_bump,
-)
+from replay.learners.adaptive_attractor import Dynamics, attractor, connect, follow_bump, place_bump
 from replay.learners.contract import Pause
 from replay.log.backups import EPISODE_END, REST, backup_buffer
 

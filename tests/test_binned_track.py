@@ -84,10 +84,7 @@ def laid_out(order, spacing=0):
         (broken(pos={1: (0, 0)}), "from 0 to 1 of the track graph has length 0"),
         (broken(distance={(0, 1): 100.0}), "10 cm long by the positions .* distance is 100"),
         (broken(without=[(0, 1)]), "The node 0 of the track graph has no edge"),
-        (
-            laid_out([(0, 1), (0, 2)]),
-            r"has \(0, 2\), which is not an edge of the graph",
-        ),
+        (laid_out([(0, 1), (0, 2)]), r"has \(0, 2\), which is not an edge of the graph"),
         (laid_out([(0, 1), (2, 1)], [5, 5]), "one number, or 1 between its 2 edges, got 2"),
         (laid_out([(0, 1), (2, 1)], -1), "edge_spacing of the track graph must"),
         (nx.empty_graph(0), "has no edge"),

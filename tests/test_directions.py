@@ -2,15 +2,7 @@
 
 import numpy as np
 import pytest
-from replay_tables import (
-    LEFT,
-    RIGHT,
-    compute,
-    eight,
-    replays,
-    sequence,
-    track,
-)
+from replay_tables import LEFT, RIGHT, compute, eight, replays, sequence, track
 
 
 def test_reverse_share_counts_directional_sequences_of_five_places():

@@ -123,8 +123,7 @@ def test_automaton_holds_each_substring_with_its_places(texts):
     assert len(automaton.nodes) == len(sets) + 1, "a node for each set of ends, and the root"
     for limit in range(len(text) + 1):
         found = LatestEnds(automaton).find(
-            np.array(list(node_of.values()), dtype=np.int32),
-            np.full(len(node_of), limit),
+            np.array(list(node_of.values()), dtype=np.int32), np.full(len(node_of), limit)
         )
         for substring, end in zip(node_of, found, strict=True):
             assert end == max((p for p in places[substring] if p < limit), default=-1)
@@ -216,10 +215,7 @@ def test_refused_paths():
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        (
-            {"state": ["a", "b"]},
-            "'state' of steps must hold whole numbers from 0 to 9999999",
-        ),
+        ({"state": ["a", "b"]}, "'state' of steps must hold whole numbers from 0 to 9999999"),
         ({"state": [0, -1]}, "row 1 has -1"),
         ({"next_state": [1, 10**9]}, "row 1 has 1000000000"),
         ({"next_state": [1, np.nan]}, "row 1 has nan"),

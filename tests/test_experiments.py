@@ -16,11 +16,7 @@ from replay.simulation import feed, simulate
 from replay.worlds.mdp import MDP
 
 TREES = ("deterministic_tree", "deterministic_tree_intermittent", "stochastic_tree")
-SWEEPS = (
-    "prioritized_sweeping",
-    "prioritized_sweeping_optimistic",
-    "prioritized_sweeping_reset",
-)
+SWEEPS = ("prioritized_sweeping", "prioritized_sweeping_optimistic", "prioritized_sweeping_reset")
 INF = np.inf
 PUBLISHED = {
     # Deterministic trees, stochastic tree, maze.

@@ -3,14 +3,7 @@
 import networkx as nx
 import numpy as np
 import pytest
-from replay_tables import (
-    block,
-    compute,
-    make_task,
-    replays,
-    sequence,
-    track,
-)
+from replay_tables import block, compute, make_task, replays, sequence, track
 
 from analyses.measures.recency import sequences_by_lap
 

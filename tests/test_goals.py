@@ -5,15 +5,7 @@ from dataclasses import replace
 import networkx as nx
 import numpy as np
 import pytest
-from replay_tables import (
-    ARENA,
-    WELL,
-    compute,
-    make_task,
-    replays,
-    sequence,
-    walk,
-)
+from replay_tables import ARENA, WELL, compute, make_task, replays, sequence, walk
 
 
 def test_through_the_goal_and_other_wells():

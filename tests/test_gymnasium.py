@@ -120,10 +120,7 @@ def test_a_start_that_ends_episodes_is_copied():
 
 
 def test_rows_after_the_end_are_left_out():
-    table = {
-        0: {0: [(0.0, 0, 9, False), (1.0, 1, 1, True)]},
-        1: {0: [(1.0, 0, -1, False)]},
-    }
+    table = {0: {0: [(0.0, 0, 9, False), (1.0, 1, 1, True)]}, 1: {0: [(1.0, 0, -1, False)]}}
     mdp = MDP.from_gymnasium(environment(table, [1.0, 0.0]))
     assert mdp.terminal.tolist() == [False, True]
     assert mdp.n_transitions == 1

@@ -40,11 +40,7 @@ class SlowModel:
     """What the docstrings say, with dicts, a pair at a time."""
 
     def __init__(
-        self,
-        forgetting=0.0,
-        reversible=False,
-        retention="recent_episodes",
-        capacity=np.inf,
+        self, forgetting=0.0, reversible=False, retention="recent_episodes", capacity=np.inf
     ):
         self.forgetting = forgetting
         self.reversible, self.retention, self.capacity = reversible, retention, capacity

@@ -243,10 +243,7 @@ def test_one_experience_is_kept_once(sweeping, control, maze, tmp_path):
     other = simulate(maze, "episodic_control", n_steps=500, seed=9).log
     page = data_of(write_page(EventLog.concat([control, other]), tmp_path / "page.html"))
     assert [run["experience"] for run in page["runs"]] == [0, 1]
-    assert [run["name"] for run in page["runs"]] == [
-        "Episodic control",
-        "Episodic control, seed 9",
-    ]
+    assert [run["name"] for run in page["runs"]] == ["Episodic control", "Episodic control, seed 9"]
 
 
 def test_decoded_replay_is_counted_as_in_its_table(decoded, tmp_path):

@@ -6,16 +6,7 @@ import networkx as nx
 import numpy as np
 import pandas as pd
 import pytest
-from replay_tables import (
-    W,
-    block,
-    compute,
-    make_task,
-    replays,
-    sequence,
-    track,
-    w_track,
-)
+from replay_tables import W, block, compute, make_task, replays, sequence, track, w_track
 
 EPOCHS = [
     block("before", rewards={"n0": 1.0, "n9": 1.0}),

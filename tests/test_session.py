@@ -218,10 +218,7 @@ def test_events_are_found_in_the_ripple_band(recording):
     assert prepare(found).settings == Settings(criteria=RIPPLES)
     assert settings_for(replace(found, events=recording.events)) == Settings()
     assert settings_for(found, detected_in="posterior").criteria == Criteria()
-    session = prepare(
-        found,
-        settings_for(found, threshold=4.0),
-    )
+    session = prepare(found, settings_for(found, threshold=4.0))
     assert len(session.events) == len(middle)
     assert np.allclose(session.events[["start_time", "end_time"]].mean(axis=1), middle, atol=0.04)
     assert any("the power in the ripple band" in note for note in session_notes(session))

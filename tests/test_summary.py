@@ -3,11 +3,7 @@
 import numpy as np
 import pandas as pd
 import pytest
-from replay_tables import (
-    replays,
-    sequence,
-    track,
-)
+from replay_tables import replays, sequence, track
 from scipy import stats
 
 from analyses.measures import STATISTICS

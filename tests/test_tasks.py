@@ -10,10 +10,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from replay.tasks import (
-    State,
-    run_task,
-)
+from replay.tasks import State, run_task
 from replay.tasks.published import TASKS, find_maze, find_task, maze_graph
 from replay.worlds.mazes import open_maze
 

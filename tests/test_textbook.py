@@ -237,10 +237,7 @@ def test_the_published_queue_only_lowers_priorities():
 def test_the_published_queue_keeps_a_state_whose_value_came_back():
     for only_lowers, expected in [(False, {}), (True, {0: 1.0})]:
         memory, _ = taught(
-            "prioritized_sweeping",
-            bandit(1.0, -1.0),
-            max_pops=0,
-            priority_only_lowers=only_lowers,
+            "prioritized_sweeping", bandit(1.0, -1.0), max_pops=0, priority_only_lowers=only_lowers
         )
         assert memory.values[0] == 0.0  # noqa: PD011
         assert queued(memory) == expected

@@ -23,11 +23,7 @@ from analyses.recordings.prepare.travel import (
     travel_posterior,
 )
 from analyses.recordings.recover.cells import draw_cells
-from replay.worlds.tracks import (
-    make_linear_track,
-    make_tmaze_track,
-    make_track_graph,
-)
+from replay.worlds.tracks import make_linear_track, make_tmaze_track, make_track_graph
 
 DT = 0.005
 KEPT = 0.98

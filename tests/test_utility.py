@@ -5,12 +5,7 @@ from dataclasses import replace
 import networkx as nx
 import numpy as np
 import pytest
-from replay_tables import (
-    compute,
-    make_task,
-    replays,
-    sequence,
-)
+from replay_tables import compute, make_task, replays, sequence
 
 
 def tree():

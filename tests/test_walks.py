@@ -3,12 +3,7 @@
 import networkx as nx
 import numpy as np
 import pytest
-from replay_tables import (
-    compute,
-    make_task,
-    replays,
-    sequence,
-)
+from replay_tables import compute, make_task, replays, sequence
 
 
 def test_straight_chains_have_exponent_one():

@@ -7,14 +7,7 @@ from types import SimpleNamespace
 import networkx as nx
 import numpy as np
 import pytest
-from replay_tables import (
-    ARENA,
-    CORNER,
-    arena,
-    compute,
-    replays,
-    walk,
-)
+from replay_tables import ARENA, CORNER, arena, compute, replays, walk
 
 from analyses.measures import STATISTICS
 from analyses.measures.novelty import other_layouts, symmetric_layouts

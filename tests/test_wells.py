@@ -2,16 +2,7 @@
 
 import numpy as np
 import pytest
-from replay_tables import (
-    OUT_LEFT,
-    OUT_RIGHT,
-    W,
-    compute,
-    replays,
-    sequence,
-    track,
-    w_track,
-)
+from replay_tables import OUT_LEFT, OUT_RIGHT, W, compute, replays, sequence, track, w_track
 
 from analyses.measures import STATISTICS
 
@@ -25,10 +16,7 @@ def test_side_just_run_and_run_next(sign):
     future = [own[::-1]] * 2 + [other[::-1]]
     sequences = [sequence(*path, direction="reverse", place=place) for path in past]
     sequences += [sequence(*path, direction="forward", place=place) for path in future]
-    laps = [
-        {"start": W["C0"], "end": place},
-        {"episode": 1, "start": place, "end": W["C0"]},
-    ]
+    laps = [{"start": W["C0"], "end": place}, {"episode": 1, "start": place, "end": W["C0"]}]
     tables = replays(w_track(), sequences, laps=laps)
     assert compute("past_minus_other_path_side", tables, min_length=4) == (
         pytest.approx(2 / 5),
@@ -41,10 +29,7 @@ def test_side_just_run_and_run_next(sign):
 
 def test_sides_at_the_centre_well():
     """The last lap came from the right, the next one goes left."""
-    laps = [
-        {"start": W["R0"], "end": W["C0"]},
-        {"episode": 1, "start": W["C0"], "end": W["L0"]},
-    ]
+    laps = [{"start": W["R0"], "end": W["C0"]}, {"episode": 1, "start": W["C0"], "end": W["L0"]}]
     next_one = {"place": W["C0"], "phase": "start", "episode": 1}
     sequences = [sequence(*OUT_LEFT, **next_one)] * 3 + [sequence(*OUT_RIGHT, **next_one)]
     # A reverse sequence out of the centre is a path in, read as it was run.

@@ -8,12 +8,7 @@ import pytest
 
 from replay import feed
 from replay.learners.contract import Pause
-from replay.learners.prioritized_memory_access import (
-    Params,
-    link_episodes,
-    need_origin,
-    note_step,
-)
+from replay.learners.prioritized_memory_access import Params, link_episodes, need_origin, note_step
 from replay.learners.prioritized_memory_access.backups import mean_reward
 from replay.learners.prioritized_memory_access.memory import whereabouts
 from replay.log.backups import EPISODE_END, REST, START, STEP

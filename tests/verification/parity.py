@@ -13,11 +13,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import pandas as pd
-from parity_protocols.agreement import (
-    compare_claims,
-    compare_panels,
-    published_panels,
-)
+from parity_protocols.agreement import compare_claims, compare_panels, published_panels
 from parity_protocols.belief_states import BELIEF_PROTOCOLS
 from parity_protocols.forgetful_choices import FORGETTING_PROTOCOLS
 from parity_protocols.future_goals import GEODESIC_PROTOCOLS

@@ -235,9 +235,7 @@ def recovery_figure(
         draw(table, ax)
         ax.set(title="Novel paths", ylabel="Share of replay")
         ax.legend(
-            loc="lower right" if draw is plot_shares else "upper left",
-            handlelength=1.0,
-            fontsize=6,
+            loc="lower right" if draw is plot_shares else "upper left", handlelength=1.0, fontsize=6
         )
     letter_panels(axes)
     looks: list[Look] = [

@@ -85,12 +85,7 @@ def runs(task, learner, **params):
         params["n_replays"] = n_replays
     for seed in range(N_SEEDS):
         yield simulate(
-            world,
-            learner,
-            params,
-            n_steps=n_trials * longest,
-            max_episode_steps=longest,
-            seed=seed,
+            world, learner, params, n_steps=n_trials * longest, max_episode_steps=longest, seed=seed
         ).log
 
 

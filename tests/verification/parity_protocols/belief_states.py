@@ -20,13 +20,7 @@ import numpy as np
 
 from parity_protocols.walled_grid import DOWN, LEFT, RIGHT, UP, WalledGrid
 from replay.learners import find_learner
-from replay.learners.bayes_adaptive import (
-    Memory,
-    Params,
-    evaluate_plan,
-    make_backups,
-    make_plan,
-)
+from replay.learners.bayes_adaptive import Memory, Params, evaluate_plan, make_backups, make_plan
 from replay.learners.bayes_adaptive.belief_tree import OPEN
 from replay.learners.contract import Sizes
 from replay.log.backups import REST, backup_buffer, n_kept

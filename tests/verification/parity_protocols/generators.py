@@ -31,13 +31,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from analyses.findings.accounts import find_account
-from replay.learners.adaptive_attractor import (
-    Dynamics,
-    attractor,
-    connect,
-    follow_bump,
-    place_bump,
-)
+from replay.learners.adaptive_attractor import Dynamics, attractor, connect, follow_bump, place_bump
 from replay.learners.hierarchical_generative import Memory
 from replay.simulation import feed
 from replay.worlds.mdp import MDP
