@@ -124,7 +124,7 @@ def report_of_animal(
             for name, value in chain(*(each._asdict().items() for each in settings))
             if not hasattr(value, "_asdict")  # which has lines of its own
         ),
-        "## Origin of the data",
+        "## Origin of the data" if session.recording.origin else "",
         "\n".join(
             f"- {in_markdown(name)}: {in_markdown(str(value))}"
             for name, value in session.recording.origin.items()

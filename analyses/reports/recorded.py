@@ -255,6 +255,8 @@ def enough_sequences(statistics: pd.DataFrame) -> pd.DataFrame:
 
 def statistics_table(table: pd.DataFrame) -> str:
     """Write the statistics of replay as a table in Markdown."""
+    if not len(table):
+        return "There are none of enough sequences."
     rows = []
     for own in rows_of(table):
         # A single published value is no range.
