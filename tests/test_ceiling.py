@@ -34,6 +34,7 @@ def places():
         np.array(distance, dtype=float), move, np.array(MOVES, dtype=np.int32),
         np.array([by_move(lap, -1) for lap in last], dtype=np.int32),
         np.array([by_move(lap) for lap in made], dtype=float), np.array([-1, 2, 0], np.int32),
+        (), np.empty((0, 0), np.int16),
     )  # fmt: skip
 
 

@@ -223,7 +223,8 @@ def test_refusals(log, tmp_path):
     with pytest.raises(ValueError, match="not from this world"):
         pause_frames(log, mdp=from_ascii("S..\n##.\nG.."))
     backups = log.columns("backups")
-    stays = EventLog({**log.tables, "backups": {**backups, "next_state": backups["state"]}})
+    nowhere = {"next_state": backups["state"], "cause": np.full_like(backups["cause"], -1)}
+    stays = EventLog({**log.tables, "backups": {**backups, **nowhere}})
     with pytest.raises(ValueError, match="no move"):
         replayed_moves(stays, 0)
 

@@ -17,6 +17,7 @@ from replay.learners import find_learner
 from replay.learners import policy_rollouts as planner
 from replay.learners.contract import Pause, Sizes, Transition
 from replay.log.backups import EPISODE_END, REST, START, STEP, backup_buffer, filled
+from replay.parts.experiences import experience_at
 
 # (state, action) -> (next state, reward); 5 is the end. From 3, only one action was tried.
 WORLD = {
@@ -34,7 +35,7 @@ def learner(**params):
     found = find_learner("policy_rollouts", settings).params
     memory = planner.init(found, Sizes(6, 3, 18, 10))
     for (s, a), (s_next, reward) in WORLD.items():
-        outcome = memory.experiences.rows[planner.experience_at(memory.experiences, s, a)]
+        outcome = memory.experiences.rows[experience_at(memory.experiences, s, a)]
         outcome["next_state"], outcome["reward"] = s_next, reward
         outcome["terminated"] = s_next == END
     memory.preferences[:] = np.random.default_rng(5).normal(size=(6, 3))
@@ -216,7 +217,7 @@ def after_one_rollout(before, found, rate, expected):
     params = find_learner("policy_rollouts", settings).params
     memory = planner.init(params, Sizes(2, 4, 8, 2))
     for a in range(4):
-        row = planner.experience_at(memory.experiences, 0, a)
+        row = experience_at(memory.experiences, 0, a)
         memory.experiences.rows[row]["reward"] = found
         memory.experiences.rows[row]["next_state"] = 1
     memory.preferences[0] = np.log([before, *[(1 - before) / 3] * 3])

@@ -363,7 +363,7 @@ def test_a_recording_tells_how_much_of_its_own_animal_it_would_find():
     session = draw_session(np.random.default_rng(0))
     recording = observe(*session, cells=80, seed=2).recording
     prepared = prepare(recording)
-    _, ran = experience_of(recording, 15.0)
+    _, ran = experience_of(recording, 15.0, prepared.judgement.lap_ends)
     paths = known_paths(ran, n_each=5, length=150.0)
     own = Cells(prepared.track, prepared.rates)
     table = recovery(ran, session.graph, paths, cells=[own], n_seeds=2)

@@ -62,7 +62,7 @@ def digests(folder):
 
 
 @pytest.fixture(scope="module")
-def made(tmp_path_factory):
+def made(tmp_path_factory, painted):
     folder = tmp_path_factory.mktemp("made") / "results"
     run(ONE_FIGURE, PLAN, folder)
     return folder

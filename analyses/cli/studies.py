@@ -72,7 +72,10 @@ _SIMULATED = ("recording", "recordings")
 
 
 def _has_command(study: Study[PlanT]) -> bool:
-    return bool(study.command) and study.name not in _SIMULATED
+    from analyses.studies import STUDIES
+
+    # The command of a study in a file of its own runs this one.
+    return bool(study.command) and study.name in STUDIES and study.name not in _SIMULATED
 
 
 def run_file(file: str) -> None:

@@ -40,7 +40,9 @@ print(maze.n_states, "states; actions:", *maze.action_names)
 # A learner is a module. `Params` are its parameters with their defaults, and `Memory` its arrays.
 # `learn` is called after each step and `replay` in each pause. This one is Q-learning that goes
 # through the episode once more when it has ended, in the order in which it was run. `record`
-# writes a backup into the log, which all analyses read.
+# writes a backup into the log, which all analyses read. The `description` says that a backup may be
+# caused by the one that leads to its state, which is the one before it if the episode is replayed
+# as it was run.
 
 # %%
 MODULE = '''
@@ -50,6 +52,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from replay.learners.contract import Description
 from replay.learners.q_learning import learn as learn_online
 from replay.log.backups import EPISODE_END, record
 from replay.parts.experiences import Episode, add_transition, begin_episode, episode
@@ -72,6 +75,13 @@ class Memory(NamedTuple):
 def init(params, sizes):
     Q = np.full((sizes.n_states, sizes.n_actions), params.initial_value)
     return Memory(Q, episode(sizes.n_steps))
+
+
+def description(params):
+    return Description(
+        "the episode", phases=(EPISODE_END,), priority="as run",
+        source="this tutorial", goes_forward=not params.backwards,
+    )
 
 
 def most_backups(params, memory):

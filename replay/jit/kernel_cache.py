@@ -12,7 +12,7 @@ import tempfile
 import threading
 import time
 import uuid
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from functools import cache
 from pathlib import Path
 from typing import Any, TypeVar
@@ -99,6 +99,16 @@ class _KernelCache(_caching.FunctionCache):  # type: ignore[misc]
             super().save_overload(signature, compiled)
 
 
+def _roots() -> Iterable[Path]:
+    """List the folders that may hold the cache, the best first."""
+    # Not numba's setting, which a file in the working folder can change.
+    if given := os.environ.get("NUMBA_CACHE_DIR"):
+        yield Path(given) / "hippocampal-replay"
+    yield platformdirs.user_cache_path("hippocampal-replay", appauthor=False)
+    user = os.getuid() if hasattr(os, "getuid") else "user"
+    yield Path(tempfile.gettempdir()) / f"hippocampal-replay-{user}"
+
+
 def _is_private(folder: Path) -> bool:
     """Whether nobody else can put files into a folder: a cache holds code, which is run."""
     if not hasattr(os, "getuid"):  # folders have owners on POSIX only
@@ -128,15 +138,7 @@ def _root() -> Path | None:
     """Return the first root that this user, and nobody else, can write to."""
     refused = []
     found = None
-    user = os.getuid() if hasattr(os, "getuid") else "user"
-    roots = [
-        platformdirs.user_cache_path("hippocampal-replay", appauthor=False),
-        Path(tempfile.gettempdir()) / f"hippocampal-replay-{user}",
-    ]
-    # Not numba's setting, which a file in the working folder can change.
-    if given := os.environ.get("NUMBA_CACHE_DIR"):
-        roots.insert(0, Path(given) / "hippocampal-replay")
-    for root in roots:
+    for root in _roots():
         with contextlib.suppress(OSError):
             root.mkdir(mode=0o700, parents=True, exist_ok=True)
             if not _is_private(root):

@@ -153,7 +153,8 @@ def _without_holes(ran: NDArray[np.bool_]) -> NDArray[np.bool_]:
     holes, n = ndimage.label(~ran)
     sizes = ndimage.sum_labels(~ran, holes, np.arange(n + 1))
     small = sizes < 0.02 * _N_BINS**2
-    return ran | small[holes] & ~ran
+    filled: NDArray[np.bool_] = ran | small[holes] & ~ran
+    return filled
 
 
 def _thinned(shape: NDArray[np.bool_]) -> NDArray[np.bool_]:

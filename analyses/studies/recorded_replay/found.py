@@ -117,8 +117,8 @@ def find_replay(
     >>> found = find_replay(recording, judgement=Judgement(other_sizes=()), n_sessions=0)
     >>> found.events["kind"].value_counts().index[0]
     'reverse_episode'
-    >>> print(found.report()[:44])
-    # Replay in simulated
+    >>> print(found.report()[:36])
+    # Replay in the observation of track
     """
     predictions = None
     if comparison is not None:
