@@ -56,6 +56,8 @@ def test_likeness_to_a_tree_is_counted_state_by_state():
     assert found.one_outcome == 7 / 8
     experienced = nx.MultiDiGraph([(0, 1, 0), (1, 3, 0)])  # as in a log, without starts
     assert tree_likeness(experienced) == (1.0, 1.0)
+    one_choice = nx.MultiDiGraph([(0, 1, 0), (0, 1, 1)])  # no state between start and end
+    assert np.isnan(tree_likeness(one_choice).one_way_in)
 
 
 def test_trees_are_changed_as_asked():

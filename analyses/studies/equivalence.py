@@ -107,7 +107,7 @@ def changed_tree(
 class TreeLikeness(NamedTuple):
     """How much of a deterministic tree a world is; both are 1 in a tree."""
 
-    one_way_in: float  # share of the states with ways in that have one
+    one_way_in: float  # share of the states with ways in that have one; NaN if there are none
     one_outcome: float  # share of the pairs of state and action that have one outcome
 
 
@@ -137,7 +137,8 @@ def tree_likeness(graph: nx.MultiDiGraph) -> TreeLikeness:
     ways_in = [n for n in ways_in if n > 0]
     outcomes = Counter((state, action) for state, _, action in graph.edges(keys=True))
     n_single = sum(n == 1 for n in outcomes.values())
-    return TreeLikeness(ways_in.count(1) / len(ways_in), n_single / len(outcomes))
+    one_way_in = ways_in.count(1) / len(ways_in) if ways_in else np.nan
+    return TreeLikeness(one_way_in, n_single / len(outcomes) if outcomes else np.nan)
 
 
 def compare_with_episodic_control(
