@@ -19,6 +19,7 @@ from analyses.findings.evidence import Count, Scoring, Studies, Value, evidence,
 from analyses.findings.priors import OneOf
 from analyses.findings.table import findings
 from analyses.jobs.results import Results
+from analyses.jobs.run import run
 from analyses.jobs.study import Piece
 from analyses.measures import STATISTICS
 from analyses.plots import save
@@ -103,6 +104,14 @@ def test_what_is_written(folder, tables):
     assert not status.damaged
     manifest = json.loads((folder / "manifest.json").read_text())
     assert manifest["accounts"]["episodic_control"]["priors"]["discount"]["low"] == 0.8
+
+
+def test_python_gives_what_the_command_prints_and_writes(folder, tables, tmp_path):
+    assert "\n## Does any account fit?" in tables.report()
+    assert tables.report()[:80] in tables._repr_html_()
+    assert set(tables.figures()) == {path.stem for path in (folder / "figures").iterdir()}
+    tables.save(tmp_path / "again")
+    assert files(tmp_path / "again") == files(folder)
 
 
 def test_all_accounts_are_scored_by_all_findings(tables):
@@ -415,7 +424,7 @@ def test_interruptions_and_processes_make_no_difference(folder, tables, tmp_path
 
     out = tmp_path / "in_two"
     with pytest.raises(KeyboardInterrupt):
-        compare(TASKS, ACCOUNTS, **SIZES, out=out, on_piece=interrupt)
+        run(STUDY, plan_comparison(TASKS, ACCOUNTS, **SIZES), out, on_piece=interrupt)
     assert Results(out).status().missing
     compare(TASKS, ACCOUNTS, **SIZES, out=out, jobs=2)
     once, twice = files(folder), files(out)

@@ -865,6 +865,11 @@ def test_settings_of_a_user_hold_for_all_texts_and_the_style_can_be_left_off(tmp
         plots.figure_style(settings={"font.famly": "Arial"}),
     ):
         pass
+    with (
+        pytest.warns(UserWarning, match="'No such font' is not installed here"),
+        plots.figure_style(settings={"font.family": "No such font"}),
+    ):
+        pass
 
 
 def test_same_figure_same_bytes(tmp_path, painted):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import shutil
 from dataclasses import replace
 from functools import cached_property
+from html import escape
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -13,13 +14,22 @@ import pandas as pd
 
 from analyses.jobs.results import Results
 from analyses.jobs.run import run
-from analyses.jobs.study import Study
+from analyses.jobs.study import PlanT, Study
 from replay.files import check_path
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-__all__ = ["Kept"]
+__all__ = ["Kept", "run_in_scratch"]
+
+
+def run_in_scratch(
+    study: Study[PlanT], plan: PlanT, jobs: int = 1
+) -> tuple[TemporaryDirectory[str], dict[str, pd.DataFrame]]:
+    """Run a study in a temporary folder, and draw nothing; return the folder and the tables."""
+    scratch = TemporaryDirectory(prefix="hippocampal-replay-")
+    undrawn = replace(study, figures={})
+    return scratch, run(undrawn, plan, scratch.name, jobs=jobs, tell=lambda text: None)
 
 
 class Kept:
@@ -54,13 +64,17 @@ class Kept:
             shutil.copytree(self._folder, path)
         run(self.study, self.plan, path, tell=lambda text: None)
 
+    def _repr_html_(self) -> str:
+        return (
+            f"<pre>{escape(repr(self))}</pre><p>More: <code>report()</code>, "
+            "<code>figures()</code>, <code>tables()</code>, <code>save(folder)</code>.</p>"
+        )
+
     @cached_property
     def _scratch(self) -> TemporaryDirectory[str]:
-        scratch = TemporaryDirectory(prefix="hippocampal-replay-")
-        run(replace(self.study, figures={}), self.plan, scratch.name, tell=lambda text: None)
-        return scratch
+        return run_in_scratch(self.study, self.plan)[0]
 
-    @property
+    @cached_property
     def _folder(self) -> Path:
         return Path(self._scratch.name)
 

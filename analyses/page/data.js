@@ -121,7 +121,7 @@ const LETTERS = { reverse_episode: "R", forward_episode: "F", novel_path: "N", a
 const PHASES = { online: "online", trace: "trace", step: "on the way", episode_end: "at the end of an episode",
   start: "before an episode", rest: "at rest" };
 const PIECE_COLOURS = ["#8ecae6", "#f7c873", "#9fd8b5", "#e6b0cf", "#b7b2e0", "#d9a78b"];
-const SPLICE = "#009e73", START = "#d55e00";
+const SPLICE = "#009e73", START = "#aa3377";
 const MOST_CELLS = 30; // along a side of a maze that is shown as a whole
 const LONGEST_WAY = 1000, MANY_MOVES = 300;
 const MOVES_PER_SECOND = 5, LONGEST_RUN = 10, HOLD = 1.0;

@@ -21,7 +21,7 @@ __all__ += ["group_figure", "identifiability_figure"]
 
 _MOST_ROWS, _MOST_ANIMALS, _MOST_LINES = 14, 4, 4
 _ROW, _LETTERS = 0.17, 34  # inches; letters of a name
-_CONTROL, _ACCOUNT = "#888888", "#0072b2"
+_CONTROL, _ACCOUNT = "#888888", "black"
 _LEVEL = 0.05
 
 
@@ -221,7 +221,7 @@ def identifiability_figure(
 
 
 _N_SURPRISING = 3
-_CORRIDOR, _REPLAYED, _DIVERGING = "0.9", "#0072b2", "RdBu"
+_CORRIDOR, _REPLAYED, _DIVERGING = "0.9", "#aa3377", "RdBu"
 _PANEL_CM, _FLATTEST = 4.0, 0.15  # height by width
 _LETTERS_A_CM, _GROUP_ROW = 2, 0.24  # of a name a cm; inches
 

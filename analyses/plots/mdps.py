@@ -38,7 +38,7 @@ _WALL, _PALE_WALL = "0.55", "0.85"
 _CORRIDOR: Look = {"linewidths": 7, "color": "0.9", "capstyle": "round"}
 _BARS = (5, 10, 20, 50, 100, 200)  # cm
 _BARRIER = 0.2  # thickness, in cells
-_START_COLOUR = "#d55e00"
+_START_COLOUR = "#aa3377"
 _MARKS: tuple[Look, ...] = (
     {"label": "Start", "marker": "o", "markersize": 4, "color": "white",
      "markeredgecolor": _START_COLOUR, "linestyle": "none"},

@@ -16,6 +16,7 @@ from __future__ import annotations
 
 import difflib
 import itertools
+import logging
 import re
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -33,6 +34,7 @@ from matplotlib.backends.backend_pdf import FigureCanvasPdf
 from matplotlib.backends.backend_svg import FigureCanvasSVG
 from matplotlib.colors import is_color_like
 from matplotlib.figure import Figure
+from matplotlib.font_manager import findfont
 from matplotlib.ticker import FuncFormatter, MaxNLocator
 
 from analyses.tables import KINDS, LEARNER_LABELS, LEARNER_ORDER, in_order, read_learner_label
@@ -249,7 +251,7 @@ def figure_style(
         if close and name not in known:
             warnings.warn(
                 f"Figures of the toolkit have nothing named {name!r}. Did you mean {close[0]!r}?",
-                stacklevel=4,
+                stacklevel=3,
             )
     for name, text in (labels or {}).items():
         check_text(f"The label of {name!r}", text)
@@ -268,6 +270,19 @@ def figure_style(
             raise ValueError(f"matplotlib has no setting {shown(name)}.{hint}")
     # Where figures are shown is no matter of style, and asking for it would load pyplot.
     own = {name: asked[name] for name in asked if name != "backend"}
+    if isinstance(font := own.get("font.family"), str):
+        try:
+            findfont(font, fallback_to_default=False)
+        except ValueError:
+            # matplotlib says it of each text, hundreds of times.
+            logging.getLogger("matplotlib.font_manager").addFilter(
+                lambda record: repr(font) not in record.getMessage()
+            )
+            warnings.warn(
+                f"The font {font!r} is not installed here: PDF and PNG get DejaVu Sans. Texts of "
+                f"SVG name {font!r}, and have it wherever it is installed.",
+                stacklevel=3,
+            )
     before = _changes.get(_UNCHANGED)
     changes = _Changes(
         {**before.colours, **{plain(name): each for name, each in (colours or {}).items()}},

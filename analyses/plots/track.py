@@ -54,9 +54,9 @@ def plot_track(
     ax.plot(*xy.T, color="0.7", linewidth=0.4, zorder=1)
     place = {node: np.asarray(pos, dtype=float) for node, pos in track.nodes(data="pos")}
     for one, other in track.edges:
-        ax.plot(*np.transpose([place[one], place[other]]), color="#d55e00", linewidth=1, zorder=2)
+        ax.plot(*np.transpose([place[one], place[other]]), color="#aa3377", linewidth=1, zorder=2)
     middle: dict[str, Any] = {"ha": "center", "va": "center", "fontsize": 6}
-    around = {"boxstyle": "circle,pad=0.2", "facecolor": "white", "edgecolor": "#d55e00"}
+    around = {"boxstyle": "circle,pad=0.2", "facecolor": "white", "edgecolor": "#aa3377"}
     for node, (x, y) in place.items():
         ax.text(x, y, str(node), bbox=around, zorder=4, **middle)
     behind = {"boxstyle": "square,pad=0.1", "facecolor": "white", "edgecolor": "none"}

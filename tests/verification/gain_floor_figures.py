@@ -17,9 +17,9 @@ __all__ = ["gain_floor_figure", "plot_gain_floor"]
 
 _BARS = (("start", "forward"), ("start", "reverse"), ("goal", "forward"), ("goal", "reverse"))
 _LOOKS: dict[str, Look] = {
-    "floor": {"label": "With the gain floor", "color": "#0072b2"},
-    "no_floor": {"label": "Without the floor", "color": "#d55e00", "hatch": "/////"},
-    "no_need": {"label": "With the floor, need set to 1", "color": "#b3b3b3"},
+    "floor": {"label": "With the gain floor", "color": "#332288"},
+    "no_floor": {"label": "Without the floor", "color": "#aa3377", "hatch": "/////"},
+    "no_need": {"label": "With the floor, need set to 1", "color": "#cccccc"},
 }
 _TASKS = {"linear_track": "Linear track", "open_maze": "Open maze, random starts"}
 _WIDTH = 0.8

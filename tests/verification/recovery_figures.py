@@ -27,15 +27,15 @@ _KIND_NAMES = {
 _SETTING = ["n_cells", "gain", "speed"]
 _SHARE_COLUMNS = [*_SETTING, "true", "found", "corrected", "ci_low", "ci_high"]
 _SETTING_LOOKS: tuple[Look, ...] = (
-    {"color": "#0072b2", "marker": "o"},
-    {"color": "#d55e00", "marker": "s"},
-    {"color": "#009e73", "marker": "^"},
+    {"color": "black", "marker": "o"},
+    {"color": "#aa3377", "marker": "s"},
+    {"color": "#999933", "marker": "^"},
     {"color": "#cc79a7", "marker": "D"},
 )
 _BY_TRUE_LOOKS: tuple[Look, ...] = (  # of other settings, in the same figure
     {"color": "#e69f00", "marker": "v"},
     {"color": "#882255", "marker": "<"},
-    {"color": "#56b4e9", "marker": ">"},
+    {"color": "#44aa77", "marker": ">"},
     {"color": "black", "marker": "p"},
 )
 _ASIDE = (0.0, 0.2, -0.2, 0.4)

@@ -83,7 +83,7 @@ def retest_figure(
                 row["log_ratio"], at, "o", color="black", markersize=3.5,
                 markerfacecolor="black" if is_reverse else "white",
             )  # fmt: skip
-            ax.plot(row["published"], at, "x", color="#d55e00", markersize=4)
+            ax.plot(row["published"], at, "x", color="#aa3377", markersize=4)
         ax.axvline(0, color="0.8", linewidth=0.6, zorder=0)
         ax.set_yticks(
             range(len(groups)), [f"{each.capitalize()} ({counts[each]})" for each in groups]

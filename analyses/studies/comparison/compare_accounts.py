@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -10,10 +10,12 @@ import numpy as np
 import pandas as pd
 
 from analyses.findings.table import findings as published_findings
-from analyses.jobs.cost import N_DRAWS_COMPARED, WorkCost
+from analyses.jobs.cost import N_DRAWS_COMPARED
+from analyses.jobs.kept import Kept, run_in_scratch
 from analyses.jobs.results import Results
 from analyses.jobs.run import run
-from analyses.jobs.study import Piece, Shown, Study
+from analyses.jobs.study import Shown, Study
+from analyses.reports.text import cells_in_markdown, markdown
 from analyses.studies.comparison.identification import (
     classified,
     confusion,
@@ -42,11 +44,30 @@ from replay.tasks.published import TASKS, TaskEntry
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-__all__ = ["STUDY", "compare", "compare_tables"]
+__all__ = ["STUDY", "Compared", "compare", "compare_tables"]
 
 _LEVEL = 0.05
 _N_FIRST = 4
 _MOST_OWN = 5
+
+
+class Compared(Kept, dict[str, pd.DataFrame]):
+    """The tables of a comparison by name, with all that ``replay compare`` writes and prints."""
+
+    plan: Comparison
+
+    def report(self) -> str:
+        """Return what the command prints, in Markdown."""
+        parts = ["# Accounts of replay beside published findings"]
+        for title, table, note in _show(self.plan, {f"{name}.csv": self[name] for name in self}):
+            parts += [f"## {title}"] * bool(title)
+            if len(table.columns):
+                rows = cells_in_markdown(table).itertuples(index=False)
+                parts.append(markdown(list(table.columns), rows))
+            parts += [note] * bool(note)
+        return "\n\n".join(parts)
+
+    __repr__ = report
 
 
 # Many parameters: they are the options of ``replay compare``.
@@ -63,10 +84,7 @@ def compare(
     simulated: str | Path | None = None,
     wrong_places: float = 0.0,
     out: str | Path | None = None,
-    on_cost: Callable[[WorkCost], None] | None = None,
-    on_piece: Callable[[Piece], None] = lambda piece: None,
-    tell: Callable[[str], None] = print,
-) -> dict[str, pd.DataFrame]:
+) -> Compared:
     """Compute how probable each published finding is if an account of replay were true.
 
     Parameters
@@ -93,27 +111,24 @@ def compare(
         replay were decoded from spikes.
     out : path, optional
         A folder for tables and figures. Finished pieces of the same comparison in it are used.
-    on_cost : callable, optional
-        Called with a `WorkCost` once it is estimated.
-    on_piece : callable, optional
-        Called with each finished piece; its group is the task.
-    tell : callable, default print
-        Called with messages for the user.
 
     Returns
     -------
-    dict of pandas.DataFrame
+    Compared
         The tables by name, all of place sequences: ``evidence``, ``sums``, ``fit``, ``confusion``,
         ``identification``, ``mixtures``, ``classified``, ``measurements``, ``regions``,
-        ``robustness``, ``studies``, ``parameters`` and ``findings``. ``replay columns NAME`` says
-        what each holds. Sums over diagnostic findings favour accounts, those over all do not.
+        ``robustness``, ``studies``, ``parameters`` and ``findings``; with ``report()``,
+        ``figures()`` and ``save(folder)``. ``replay columns NAME`` says what each table holds. Sums
+        over diagnostic findings favour accounts, those over all do not.
 
     Examples
     --------
-    >>> tables = compare(["long_track"], ["episodic_control", "graph_walks"], n_draws=2)
-    >>> found = tables["evidence"].set_index(["finding", "account"])["evidence"]
+    >>> compared = compare(["long_track"], ["episodic_control", "graph_walks"], n_draws=2)
+    >>> found = compared["evidence"].set_index(["finding", "account"])["evidence"]
     >>> bool(found["davidson2009.reverse_of_directional", "episodic_control"] < 0)
     True
+    >>> print(compared.report()[:46])
+    # Accounts of replay beside published findings
     """
     given: dict[str, Any] = {
         "tasks": tasks, "accounts": accounts, "n_draws": n_draws, "seed": seed,
@@ -123,8 +138,15 @@ def compare(
         plan = plan_comparison(findings=findings, **given)
     else:
         plan = plan_rescoring(simulated, findings, **given)
-    tables = run(STUDY, plan, out, jobs=jobs, on_cost=on_cost, on_piece=on_piece, tell=tell)
-    return {Path(name).stem: table for name, table in tables.items()}
+    compared = Compared()
+    compared.plan = plan
+    if out is None:
+        compared._scratch, tables = run_in_scratch(STUDY, plan, jobs)
+    else:
+        compared._folder = Path(out)
+        tables = run(STUDY, plan, out, jobs=jobs)
+    compared.update({Path(name).stem: table for name, table in tables.items()})
+    return compared
 
 
 def _show(plan: Comparison, tables: Mapping[str, pd.DataFrame]) -> Iterator[Shown]:
@@ -267,7 +289,7 @@ def _shown_fit(fit: pd.DataFrame, n_draws: int) -> Shown:
         pd.DataFrame(
             {
                 "account": fit["account"],
-                "found": fit["evidence"].map("{:.1f}".format),
+                "found (bits)": fit["evidence"].map("{:.1f}".format),
                 "if it were true (90 %)": [f"{low:.1f} to {high:.1f}" for low, high in columns],
                 "p": fit["p"].map("{:.3f}".format),
             }
@@ -393,3 +415,4 @@ STUDY = Study(
     ),
     command="replay compare",
 )
+Compared.study = STUDY

@@ -13,7 +13,6 @@ import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -27,9 +26,9 @@ from analyses.inference.model_choice import forests
 from analyses.inference.simulation import in_pauses_of
 from analyses.jobs.columns import TABLES
 from analyses.jobs.cost import BYTES_OF_FIGURES, N_DRAWS_EXPLAINED, WorkCost
-from analyses.jobs.kept import Kept
+from analyses.jobs.kept import Kept, run_in_scratch
 from analyses.jobs.results import Results
-from analyses.jobs.run import manifest, run
+from analyses.jobs.run import manifest
 from analyses.jobs.study import MOST, Piece, Runner, Shown, Study
 from analyses.reports.explanation import no_predictions, report_of_explanation
 from analyses.studies.explanation.accounts import named_accounts
@@ -210,9 +209,7 @@ def explain(
     plan = plan_explanation(
         animals, accounts, n_draws=n_draws, wrong_places=wrong_places, seed=seed, finer=finer
     )
-    scratch = TemporaryDirectory(prefix="hippocampal-replay-")
-    undrawn = replace(STUDY, figures={})
-    tables = run(undrawn, plan, scratch.name, jobs=jobs, tell=lambda text: None)
+    scratch, tables = run_in_scratch(STUDY, plan, jobs)
     explanation = Explanation(*(tables[file] for file in _COLUMNS))
     explanation.plan, explanation._scratch = plan, scratch
     return explanation
