@@ -114,15 +114,26 @@ class _Unpainted:
     print_png = print_pdf
 
 
-@pytest.fixture(scope="session", autouse=True)
-def _unpainted():
-    """Lay figures out without painting them, which takes most of the time of a study; not nightly.
+@pytest.fixture(scope="session")
+def is_nightly(pytestconfig):
+    """Whether tests are at their full size: with the nightly profile, and with `-m slow`."""
+    is_slow = pytestconfig.getoption("markexpr") == "slow"
+    return is_slow or hypothesis.settings() == hypothesis.settings.get_profile("nightly")
 
-    Each kind of figure is drawn by `test_legibility`.
+
+@pytest.fixture(scope="session", autouse=True)
+def _small(is_nightly):
+    """Leave out what takes most of the time of a study, unless tests are at their full size.
+
+    Figures are laid out, not painted: each kind of figure is drawn by `test_legibility`. Shares are
+    corrected by a third of the known paths.
     """
-    is_nightly = hypothesis.settings() == hypothesis.settings.get_profile("nightly")
-    names = () if is_nightly else ("FigureCanvasPdf", "FigureCanvasAgg")
-    with mock.patch.multiple("analyses.plots.style", **dict.fromkeys(names, _Unpainted)):
+    with pytest.MonkeyPatch.context() as patch:
+        if not is_nightly:
+            patch.setattr("analyses.plots.style.FigureCanvasPdf", _Unpainted)
+            patch.setattr("analyses.plots.style.FigureCanvasAgg", _Unpainted)
+            patch.setattr("analyses.recordings.recover.similar_replay.N_EACH", 5)
+            patch.setattr("analyses.recordings.recover.shares.N_EACH", 5)
         yield
 
 
