@@ -126,14 +126,19 @@ def _small(is_nightly):
     """Leave out what takes most of the time of a study, unless tests are at their full size.
 
     Figures are laid out, not painted: each kind of figure is drawn by `test_legibility`. Shares are
-    corrected by a third of the known paths.
+    corrected by a third of the known paths, and forests are small.
     """
+    from analyses.inference import model_choice
+    from analyses.plots import style
+    from analyses.recordings.recover import shares, similar_replay
+
     with pytest.MonkeyPatch.context() as patch:
         if not is_nightly:
-            patch.setattr("analyses.plots.style.FigureCanvasPdf", _Unpainted)
-            patch.setattr("analyses.plots.style.FigureCanvasAgg", _Unpainted)
-            patch.setattr("analyses.recordings.recover.similar_replay.N_EACH", 5)
-            patch.setattr("analyses.recordings.recover.shares.N_EACH", 5)
+            patch.setattr(style, "FigureCanvasPdf", _Unpainted)
+            patch.setattr(style, "FigureCanvasAgg", _Unpainted)
+            patch.setattr(similar_replay, "N_EACH", 5)
+            patch.setattr(shares, "N_EACH", 5)
+            patch.setattr(model_choice, "_N_TREES", 40)
         yield
 
 

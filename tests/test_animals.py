@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from replay_tables import block, make_task
-from strategies import N_STATES, event_log, logs
+from strategies import N_STATES, event_log, examples, logs
 
 from analyses import classify, place_sequences
 from analyses.measures import STATISTICS
@@ -282,6 +282,7 @@ def worlds_and_logs(draw):
 
 
 @given(worlds_and_logs(), st.integers(3, 4))
+@examples(50)
 def test_the_same_places_give_the_same_statistics_whichever_side_they_come_from(drawn, least):
     """A model's backups, and the places that they reactivate as if they were decoded."""
     task, steps, backups = drawn

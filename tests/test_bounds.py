@@ -157,7 +157,7 @@ def unless_refused(call):
 
 @LEARNER
 @given(data=st.data())
-@examples(500)
+@examples(250)
 def test_whatever_is_fed(learner, data):
     found = data.draw(learners(learner))
     table, arguments = data.draw(experience())
@@ -184,7 +184,7 @@ def test_whatever_is_fed(learner, data):
 
 @LEARNER
 @given(data=st.data())
-@examples(300)
+@examples(150)
 def test_wherever_it_acts(learner, data):
     found = data.draw(learners(learner))
     first = data.draw(worlds())

@@ -169,28 +169,3 @@ def test_the_command(tmp_path):
     assert [path.name for path in draw_all(folder)] == ["changes.pdf", "changes.png"]
     assert [path.name for path in draw_all(folder, svg=True)][-1] == "changes.svg"
     assert (folder / "figures" / "changes.png").exists()
-
-
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        (["--world", "short_cut"], "Did you mean 'shortcut'"),
-        (["--world", "shortcut", "--learner", "dyna"], "Unknown learner 'dyna'"),
-        (["--world", "shortcut", "--learner", "dyna_q n=2"], "has no parameter 'n'"),
-        (["--world", "shortcut", "--learner", "dyna_q n_replays=few"], "must be a whole number"),
-        (["--world", "shortcut", "--learner", "all"], "Name at least one learner"),
-        (
-            ["--world", "shortcut", "--n-worlds", "0"],
-            "number of worlds must be a whole number",
-        ),
-        (
-            ["--world", "drifting_tree", "--steps", "20", "--jobs", "1"],
-            "must be a whole number from 50",
-        ),
-    ],
-)
-def test_mistakes_are_explained(arguments, message, tmp_path):
-    done = replay("change", *arguments, "--out", tmp_path / "out")
-    assert done.returncode == 1
-    assert message in " ".join(done.stderr.split())
-    assert not (tmp_path / "out").exists()

@@ -113,8 +113,6 @@ def test_drift_is_as_large_as_asked():
 
 
 def test_errors():
-    with pytest.raises(ValueError, match="Did you mean 'shortcut'"):
-        find_world("short_cut")
     with pytest.raises(ValueError, match="Choose from: moving_wall, shortcut"):
         find_world("lake")
     with pytest.raises(ValueError, match="n_phases must be a whole number from 2"):

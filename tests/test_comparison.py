@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
-from commands import replay
+from commands import digests, interrupt, replay
 from scipy import stats
 from typer.testing import CliRunner
 
@@ -73,16 +73,8 @@ def tables(folder):
     return compare(TASKS, ACCOUNTS, **SIZES, out=folder)
 
 
-def files(folder):
-    return {
-        path.relative_to(folder).as_posix(): path.read_bytes()
-        for path in folder.rglob("*")
-        if path.is_file() and path.name != ".lock"
-    }
-
-
 def test_what_is_written(folder, tables):
-    names = {name for name in files(folder) if "/" not in name}
+    names = {name for name in digests(folder) if "/" not in name}
     written = {
         "fit.csv", "evidence.csv", "sums.csv", "confusion.csv", "robustness.csv", "regions.csv",
         "measurements.csv", "mixtures.csv", "findings.csv", "studies.parquet", "parameters.parquet",
@@ -111,7 +103,7 @@ def test_python_gives_what_the_command_prints_and_writes(folder, tables, tmp_pat
     assert tables.report()[:80] in tables._repr_html_()
     assert set(tables.figures()) == {path.stem for path in (folder / "figures").iterdir()}
     tables.save(tmp_path / "again")
-    assert files(tmp_path / "again") == files(folder)
+    assert digests(tmp_path / "again") == digests(folder)
 
 
 def test_all_accounts_are_scored_by_all_findings(tables):
@@ -415,22 +407,12 @@ def test_truths_are_found_in_the_end(tables):
 
 @pytest.mark.slow
 def test_interruptions_and_processes_make_no_difference(folder, tables, tmp_path):
-    done = []
-
-    def interrupt(piece):
-        done.append(piece)
-        if len(done) == 3:
-            raise KeyboardInterrupt
-
     out = tmp_path / "in_two"
     with pytest.raises(KeyboardInterrupt):
-        run(STUDY, plan_comparison(TASKS, ACCOUNTS, **SIZES), out, on_piece=interrupt)
+        run(STUDY, plan_comparison(TASKS, ACCOUNTS, **SIZES), out, on_piece=interrupt(3))
     assert Results(out).status().missing
     compare(TASKS, ACCOUNTS, **SIZES, out=out, jobs=2)
-    once, twice = files(folder), files(out)
-    assert once.keys() == twice.keys()
-    for name in once:
-        assert once[name] == twice[name], name
+    assert digests(out) == digests(folder)
     with pytest.raises(FileExistsError, match=r"another run \(seed is 3 there and 4 here\)"):
         compare(TASKS, ACCOUNTS, n_draws=6, seed=4, out=out)
 
@@ -472,25 +454,18 @@ def test_findings_and_accounts_of_ones_own(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("change", "error", "message"),
+    ("change", "message"),
     [
-        ({"tasks": ["linear_trak"]}, ValueError, "Did you mean 'linear_track'"),
-        ({"tasks": []}, ValueError, "Name at least one task"),
-        ({"tasks": ["nowhere.py"]}, FileNotFoundError, "'nowhere.py' is not a file"),
-        ({"tasks": {"x": TaskEntry(short_track, ("S99",))}}, ValueError, "Unknown statistic 'S99'"),
-        ({"accounts": {}}, ValueError, "Name at least one account"),
-        ({"accounts": ["dyna"]}, ValueError, "Unknown account of replay 'dyna'"),
-        ({"accounts": {"x": Account("dyna_q", {}, {"n": 1})}}, ValueError, "has no parameter 'n'"),
-        ({"n_draws": 1}, ValueError, "number of draws must be a whole number from 2"),
-        ({"n_draws": 99999999999}, ValueError, "from 2 to 1000000, got 99999999999"),
-        ({"seed": -1}, ValueError, "The seed must be a whole number of at least 0"),
-        ({"tasks": {"x": TaskEntry(short_track, ())}}, ValueError, "x has no statistics"),
-        ({"jobs": 0}, ValueError, "number of jobs must be a whole number from 1"),
+        ({"tasks": []}, "Name at least one task"),
+        ({"tasks": {"x": TaskEntry(short_track, ("S99",))}}, "Unknown statistic 'S99'"),
+        ({"accounts": {}}, "Name at least one account"),
+        ({"accounts": {"x": Account("dyna_q", {}, {"n": 1})}}, "has no parameter 'n'"),
     ],
 )
-def test_mistakes_are_explained(change, error, message):
+def test_mistakes_are_explained(change, message):
+    """Those that can be typed, too, are among the commands of `test_cli`."""
     options = {"tasks": ["linear_track"], "accounts": ACCOUNTS, **change}
-    with pytest.raises(error, match=message):
+    with pytest.raises(ValueError, match=message):
         compare(options.pop("tasks"), options.pop("accounts"), **options)
 
 
@@ -540,8 +515,6 @@ IMPORTS = "from replay.tasks.published import TaskEntry\n"
     ("text", "message"),
     [
         ("TASK = 1", "mine.py must define TASK = TaskEntry(build, statistics)"),
-        ("", "it has no TASK"),
-        ("x = 1\ny = x / 0", "mine.py, line 2: ZeroDivisionError: division by zero"),
         ("x = '\0'", "mine.py: SyntaxError: source code string cannot contain null bytes"),
         ("x = (", "mine.py, line 1: SyntaxError: '(' was never closed"),
         ("import nothing_of_this_name", "mine.py, line 1: ModuleNotFoundError: No module named"),
@@ -560,7 +533,6 @@ IMPORTS = "from replay.tasks.published import TaskEntry\n"
             IMPORTS + "TASK = TaskEntry(dict, 'reverse_share')",
             "must be a tuple of names, got 'reverse_share'",
         ),
-        (IMPORTS + "TASK = TaskEntry(dict, ())", "The task mine has no statistics"),
         (IMPORTS + "TASK = TaskEntry(dict, ('reverse_share',), 0)", "min_length of TASK in"),
     ],
 )

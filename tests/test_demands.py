@@ -276,8 +276,3 @@ def test_the_command_writes_table_and_figure(tmp_path, monkeypatch):
     table = pd.read_csv(tmp_path / "out" / "demands.csv")
     assert len(table) == 2 * 2 * 2
     assert (tmp_path / "out" / "figures" / "demands_maze_size.png").exists()
-
-
-def test_unknown_learners():
-    with pytest.raises(ValueError, match="Did you mean 'q_learning'"):
-        measure_demands(["q_lerning"])

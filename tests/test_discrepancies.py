@@ -1,6 +1,5 @@
 """Discrepancies between text and code: which learners run again, and paired differences."""
 
-import hashlib
 import json
 from dataclasses import replace
 
@@ -8,6 +7,7 @@ import discrepancies
 import numpy as np
 import pandas as pd
 import pytest
+from commands import digests, interrupt
 from discrepancies import COMPARED, STUDY, plan_variants
 from discrepancies_figures import (
     differing,
@@ -140,15 +140,11 @@ def test_tables_have_the_changed_learners_only(folder):
 
 
 def test_the_same_command_again_makes_the_same_bytes(folder):
-    def digests():
-        files = [path for path in folder.rglob("*") if path.is_file() and path.name[0] != "."]
-        return {path: hashlib.sha256(path.read_bytes()).hexdigest() for path in files}
-
-    first = digests()
+    first = digests(folder)
     result = CliRunner().invoke(discrepancies.app, [str(folder), "--jobs", "1"])
     assert result.exit_code == 0, result.output
     assert "D13" in result.output
-    assert digests() == first
+    assert digests(folder) == first
 
 
 def test_folders_that_cannot_be_compared(folder, tmp_path, monkeypatch):
@@ -159,12 +155,8 @@ def test_folders_that_cannot_be_compared(folder, tmp_path, monkeypatch):
     with pytest.raises(ValueError, match="holds the variant 'D3'"):
         plan_variants(tmp_path / "variant")
     plain = plan_reproduction(["maze"], ["dyna_q"], n_mdps=2, n_seeds=1, n_steps=100, log="none")
-
-    def interrupt(piece):
-        raise KeyboardInterrupt
-
     with pytest.raises(KeyboardInterrupt):
-        run(REPRODUCTION, plain, tmp_path / "plain", on_piece=interrupt)
+        run(REPRODUCTION, plain, tmp_path / "plain", on_piece=interrupt(1))
     with pytest.raises(ValueError, match=r"is not finished\. Run its replay reproduce command"):
         plan_variants(tmp_path / "plain")
     run(REPRODUCTION, plain, tmp_path / "plain")

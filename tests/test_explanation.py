@@ -13,7 +13,7 @@ from scipy.integrate import quad
 from scipy.stats import norm
 
 from analyses.findings.accounts import ACCOUNTS
-from analyses.inference import model_choice, simulation
+from analyses.inference import simulation
 from analyses.inference.animals import Replayed, experienced_animal, replaying_animals
 from analyses.inference.conditions import given_conditions, senses_by_condition
 from analyses.inference.features import MEASURES, lost_bits, measure, replay_features
@@ -456,7 +456,6 @@ def test_a_parameter_beyond_its_prior_is_at_an_edge():
 
 def test_none_of_these_names_the_parameter_at_an_edge(monkeypatch):
     """A rat that replays every lap backwards, if accounts forget more than any that is known."""
-    monkeypatch.setattr(model_choice, "_N_TREES", 20)
     few = ["episodic_control", "shuffled_laps"]
     rows = pd.DataFrame({"parameter": ["discount"], "median": 0.98, "low": 0.9, "high": 0.99,
                          "prior_low": 0.8, "prior_high": 0.99, "prior_share": 0.2,
@@ -649,12 +648,11 @@ def test_an_account_replays_again_until_there_is_enough_to_compare():
     ]
 
 
-def test_how_often_an_animal_replays_does_not_decide_who_takes_part(monkeypatch, tmp_path):
+def test_how_often_an_animal_replays_does_not_decide_who_takes_part(tmp_path):
     """A rat that replays its lap backwards ten times a pause is that of an account that does once.
 
     Of 20 draws, the least p is 1 / 21, and the report says so.
     """
-    monkeypatch.setattr(model_choice, "_N_TREES", 40)
     often = pd.DataFrame({"step": np.repeat(ENDS, 10), "states": [
         lap[::-1] for lap in LAPS for _ in range(10)]})  # fmt: skip
     few = ["episodic_control", "shuffled_laps", "graph_walks"]
@@ -673,9 +671,8 @@ def test_how_often_an_animal_replays_does_not_decide_who_takes_part(monkeypatch,
     assert "predictions.csv is empty" in notes[-1]
 
 
-def test_what_decoding_loses_is_no_misfit(monkeypatch):
+def test_what_decoding_loses_is_no_misfit():
     """A rat that replays every lap backwards, decoded, fits: its accounts lose as much."""
-    monkeypatch.setattr(model_choice, "_N_TREES", 40)
     laps = [[*range(12)], [0, 1, 2, 3, *range(12, 20)]] * 15
     moves = [
         (here, there, float(there == lap[-1]), there == lap[-1])
@@ -927,9 +924,8 @@ def replay(params, memory, pause, rng, log):
 '''
 
 
-def test_an_account_of_ones_own_takes_part(tmp_path, monkeypatch):
+def test_an_account_of_ones_own_takes_part(tmp_path):
     """What it claims is told, and a changed file is not taken for the same account."""
-    monkeypatch.setattr(model_choice, "_N_TREES", 20)
     mine = tmp_path / "latest_moves.py"
     mine.write_text(MINE)
     plan = plan_explanation({"rat": reverse_rat()}, ["shuffled_laps", str(mine)], n_draws=20,
@@ -990,7 +986,7 @@ def raised_rat():
     return animal
 
 
-def test_replay_of_each_sense_is_compared_between_conditions(monkeypatch, tmp_path):
+def test_replay_of_each_sense_is_compared_between_conditions(tmp_path):
     """This rat replays backwards only where the reward was raised; its account, every lap."""
     animal = raised_rat()
     places = animal.places
@@ -1005,7 +1001,6 @@ def test_replay_of_each_sense_is_compared_between_conditions(monkeypatch, tmp_pa
     assert senses["forward", "4 paid", "1 paid"] == -1.0
     nowhere = senses_by_condition(measured, np.zeros(20), places.conditions)
     assert np.isnan(nowhere["backward", "4 paid", "1 paid"])
-    monkeypatch.setattr(model_choice, "_N_TREES", 20)
     plan = plan_explanation({"rat": animal}, ["episodic_control", "shuffled_laps"], n_draws=20)
     found = run(replace(explanation.STUDY, figures={}), plan, tmp_path, tell=lambda text: None)
     table = found["conditions.csv"].query("account == 'episodic_control'")
@@ -1349,9 +1344,8 @@ def test_a_control_is_ahead_by_two_standard_errors_over_laps():
     assert answers._ahead(table, ["b"], []) == ""
 
 
-def test_one_class_of_all_accounts_is_no_answer(tmp_path, monkeypatch):
+def test_one_class_of_all_accounts_is_no_answer(tmp_path):
     """On a line with positions, two names of one account; nothing ends in an error or a success."""
-    monkeypatch.setattr(model_choice, "_N_TREES", 20)
     world = MDP.from_networkx(nx.Graph([(0, 1), (1, 2), (2, 3), (1, 4), (4, 5)]))
     world = replace(world, position=np.array([[0, 0], [1, 0], [2, 0], [3, 0], [1, 1], [1, 2.0]]))
     paths = pd.DataFrame({"step": ENDS, "states": [lap[::-1] for lap in LAPS]})
@@ -1392,7 +1386,6 @@ def test_each_maze_has_its_own_recovery_and_figure(tmp_path):
 
 def test_what_was_simulated_is_not_simulated_again(tmp_path, monkeypatch):
     """One account and more draws later: what is taken over is what would be simulated."""
-    monkeypatch.setattr(model_choice, "_N_TREES", 20)
     simulated, drawn = [], planned.drawn_parameters
 
     def watched(name, account, draws, plan):
@@ -1434,9 +1427,8 @@ def test_what_was_simulated_is_not_simulated_again(tmp_path, monkeypatch):
             plan_explanation(rats, few, n_draws=20, earlier=tmp_path / "first")
 
 
-def test_animals_are_named_as_they_are(tmp_path, monkeypatch):
+def test_animals_are_named_as_they_are(tmp_path):
     """Names that look like numbers, or like nothing, and a name that looks like Markdown."""
-    monkeypatch.setattr(model_choice, "_N_TREES", 20)
     rats = dict.fromkeys(["001", "NA", "*x*"], reverse_rat())
     plan = plan_explanation(rats, ["shuffled_laps", "graph_walks"], n_draws=20)
     run(replace(explanation.STUDY, figures={}), plan, tmp_path / "out", tell=lambda text: None)

@@ -10,7 +10,6 @@ import pytest
 from explanation import STUDY
 
 from analyses.findings.accounts import ACCOUNTS
-from analyses.inference import model_choice
 from analyses.inference.model_choice import ModelChoice, Simulations, parameter_intervals
 from analyses.inference.simulation import simulate_misread
 from analyses.jobs.run import run
@@ -18,11 +17,6 @@ from analyses.studies.explanation.identify import laps_of_task, plan_identifiabi
 from replay.data import reference_table
 
 ROOT = Path(__file__).parents[1]
-
-
-@pytest.fixture(autouse=True)
-def few_trees(monkeypatch):
-    monkeypatch.setattr(model_choice, "_N_TREES", 30)
 
 
 def simulated(rng, n_draws=60):

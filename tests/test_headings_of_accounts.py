@@ -8,7 +8,6 @@ import pytest
 
 from analyses import explain
 from analyses.findings.accounts import ACCOUNTS
-from analyses.inference import model_choice
 from analyses.inference.animals import Replayed, experienced_animal, replaying_animals
 from analyses.inference.features import lost_bits, measure, replay_features
 from analyses.inference.headings import headings_of
@@ -134,9 +133,8 @@ def test_as_many_headings_are_told_as_the_animal_has():
     assert rat([0] * 12).headings is rat([-1] + [0] * 11).headings is None  # as many by chance
 
 
-def test_an_account_is_found_by_its_heading(monkeypatch):
+def test_an_account_is_found_by_its_heading():
     """Both rats replay the same places in the same laps; only the headings differ."""
-    monkeypatch.setattr(model_choice, "_N_TREES", 40)
     told = explain(
         {"reverse": Decoded([-1] * 12), "forward": Decoded([1] * 12)}, n_draws=20,
         accounts=["episodic_control", "trajectory_sampling"], wrong_places=0.0,

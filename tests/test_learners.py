@@ -1,8 +1,6 @@
 """Properties of every learner, including a user's own."""
 
-import ast
 import importlib
-import tokenize
 import types
 from pathlib import Path
 
@@ -11,6 +9,7 @@ import own_learner
 import pandas as pd
 import pytest
 import recent_sarsa
+from house import lines_of
 from hypothesis import assume, given
 from hypothesis import strategies as st
 from strategies import examples
@@ -557,23 +556,6 @@ LINES = {
     "q_learning": 60,
     "q_lambda": 60,
 }
-NO_CODE = (tokenize.COMMENT, tokenize.NL, tokenize.NEWLINE, tokenize.INDENT, tokenize.DEDENT)
-
-
-def lines_of_code(file):
-    """Count the lines with a token, imports included; docstrings and comments do not count."""
-    docstrings = {
-        line
-        for node in ast.walk(ast.parse(file.read_bytes()))
-        if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef)
-        and ast.get_docstring(node) is not None
-        for line in range(node.body[0].lineno, node.body[0].end_lineno + 1)
-    }
-    with tokenize.open(file) as text:
-        tokens = [each for each in tokenize.generate_tokens(text.readline) if each.string.strip()]
-    code = (each for each in tokens if each.type not in NO_CODE)
-    lines = {line for each in code for line in range(each.start[0], each.end[0] + 1)}
-    return len(lines - docstrings)
 
 
 @pytest.mark.parametrize("name", LINES)
@@ -581,7 +563,7 @@ def test_learners_are_short(name):
     """An account reads like the pseudo-code of its paper; the parts of its folder count, too."""
     learners = Path(__file__).parents[1] / "replay" / "learners"
     files = [*(learners / name).glob("*.py")] or [learners / f"{name}.py"]
-    assert sum(lines_of_code(file) for file in files) <= LINES[name]
+    assert sum(len(lines_of(file.read_text("utf-8"))[0]) for file in files) <= LINES[name]
 
 
 def test_a_module_may_use_our_learners_and_helpers():

@@ -190,7 +190,7 @@ def test_parts_that_are_not_of_one_session_are_refused(change, message, recorded
         join_parts(one)
 
 
-@pytest.mark.parametrize("detected", [False, True])
+@pytest.mark.parametrize("detected", [pytest.param(False, marks=pytest.mark.slow), True])
 def test_corrected_shares_do_not_depend_on_the_clock(detected):
     """Simulated events begin at drawn times, rounded near 1e6 s to 1e-10 s."""
     tables = []

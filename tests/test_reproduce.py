@@ -1,14 +1,13 @@
 """The reproduction: its files, the same bytes in any number of processes, and bad input."""
 
 import errno
-import hashlib
 import json
-import shutil
 from dataclasses import replace
 from pathlib import Path
 
 import pandas as pd
 import pytest
+from commands import digests, interrupt
 
 from analyses import classify
 from analyses.jobs.results import Results
@@ -28,14 +27,6 @@ SMALL = plan_reproduction(
 )
 ONE_FIGURE = replace(STUDY, figures={"mdps": STUDY.figures["mdps"]})
 """Drawing takes longest: all figures are drawn nightly, and by the command in test_cli."""
-
-
-def digests(folder: Path) -> dict[str, str]:
-    return {
-        str(path.relative_to(folder)): hashlib.sha256(path.read_bytes()).hexdigest()
-        for path in sorted(folder.rglob("*"))
-        if path.is_file()
-    }
 
 
 @pytest.fixture(scope="module")
@@ -131,24 +122,14 @@ def test_kept_logs_are_the_runs_and_their_sequences(made):
     assert [list(path) for path in ours["states"]] == [list(path) for path in again["states"]]
 
 
-def test_same_bytes_with_more_processes_and_after_interruption(made, tmp_path):
-    folder = tmp_path / "results"
-
-    def stop(piece):
-        raise KeyboardInterrupt
-
-    with pytest.raises(KeyboardInterrupt):
-        run(ONE_FIGURE, SMALL, folder, on_piece=stop)
-    done = list((folder / "pieces").rglob("*.parquet"))
-    assert 1 <= len(done) < len(STUDY.all_pieces(SMALL))
-    run(ONE_FIGURE, SMALL, folder, jobs=2)
-    assert {"figures/mdps.pdf", "reward_rate.csv", "manifest.json"} <= digests(folder).keys()
-    assert digests(folder) == digests(made)
-
-
 @pytest.mark.slow
-def test_all_figures_have_the_same_bytes(tmp_path, painted):
+def test_same_bytes_with_more_processes_and_after_interruption(tmp_path, painted):
+    """By default `test_jobs` does this with another study."""
     folders = [tmp_path / "one", tmp_path / "two"]
+    with pytest.raises(KeyboardInterrupt):
+        run(STUDY, SMALL, folders[1], on_piece=interrupt(1))
+    done = list((folders[1] / "pieces").rglob("*.parquet"))
+    assert 1 <= len(done) < len(STUDY.all_pieces(SMALL))
     for jobs, folder in enumerate(folders, start=1):
         run(STUDY, SMALL, folder, jobs=jobs)
     one, two = map(digests, folders)
@@ -157,13 +138,9 @@ def test_all_figures_have_the_same_bytes(tmp_path, painted):
     assert one == two
 
 
-def test_a_folder_that_holds_something_else_is_left_alone(made, tmp_path):
+def test_a_folder_that_holds_another_run_is_left_alone(made):
     with pytest.raises(FileExistsError, match=r"another run \(seed is 0 there and 1 here\)"):
         run(STUDY, plan_reproduction(**_like(SMALL), seed=1), made)
-    (tmp_path / "thesis.tex").write_text("years of work")
-    with pytest.raises(FileExistsError, match="holds no results"):
-        run(STUDY, SMALL, tmp_path)
-    assert [path.name for path in tmp_path.iterdir()] == ["thesis.tex"]
 
 
 @pytest.mark.parametrize("manifest", ['{"name": "my web page"}', "[]", "mine: 1", "", "[" * 9999])
@@ -186,17 +163,6 @@ def _like(plan):
         "n_seeds": 2,
         "n_steps": dict(plan.n_steps),
     }
-
-
-def test_damaged_pieces_are_named_and_made_again(made, tmp_path):
-    folder = tmp_path / "results"
-    shutil.copytree(made, folder)
-    piece = folder / "pieces" / "maze" / "1" / "windows.parquet"
-    piece.write_bytes(piece.read_bytes()[:100])
-    told = []
-    run(ONE_FIGURE, SMALL, folder, tell=told.append)
-    assert told == ["pieces/maze/1/windows.parquet is damaged or missing, and is made again."]
-    assert digests(folder) == digests(made)
 
 
 def test_a_full_disk_leaves_nothing_half_written(made, tmp_path, monkeypatch):
@@ -235,30 +201,6 @@ def test_a_manifest_is_enough_to_make_it_again(made):
     )
     assert again == SMALL
     assert json.loads(json.dumps(manifest(STUDY, again))) == held
-
-
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        ({"experiments": ["maez"]}, "Did you mean 'maze'"),
-        ({"learners": ["dyna"]}, "Choose from: monte_carlo"),
-        ({"n_steps": 150}, "multiple of 100"),
-        ({"n_steps": {"maez": 100}}, "Did you mean 'maze'"),
-        (
-            {"experiments": ["maze"], "n_steps": {"stochastic_tree": 100}},
-            "not among the experiments",
-        ),
-        ({"n_steps": 0}, "whole number from 100"),
-        ({"n_mdps": 99999999999}, "whole number from 1 to 1000000, got 99999999999"),
-        ({"n_mdps": 0}, "from 1 to"),
-        ({"n_seeds": -1}, "from 1 to"),
-        ({"seed": -1}, "of at least 0, got -1"),
-        ({"log": "some"}, "Choose from: replay, all, none"),
-    ],
-)
-def test_bad_plans_say_what_to_do(arguments, message):
-    with pytest.raises(ValueError, match=message):
-        plan_reproduction(**arguments)
 
 
 def test_without_log_nothing_is_classified(tmp_path):

@@ -12,9 +12,9 @@ from functools import partial
 from pathlib import Path
 
 import pytest
+from commands import digests, wait_until
 from joblib import cpu_count
 from pieces_of_work import end, fail, run, work
-from test_reproduce import digests
 
 from analyses.jobs.run import run as run_study
 from analyses.jobs.workers import n_processes
@@ -88,7 +88,7 @@ def test_workers_end_with_the_main_process_and_leave_nothing(tmp_path, how, jobs
         preexec_fn=partial(signal.signal, signal.SIGINT, signal.SIG_DFL),
     )
     try:
-        wait_until(lambda: len(list(started.iterdir())) == jobs, 120)
+        wait_until(lambda: len(list(started.iterdir())) == jobs)
         everyone = descendants(main.pid)
         assert {int(path.stem) for path in started.iterdir()} <= {main.pid, *everyone}
         assert list(scratch.iterdir())
@@ -97,19 +97,12 @@ def test_workers_end_with_the_main_process_and_leave_nothing(tmp_path, how, jobs
         else:
             main.send_signal(getattr(signal, how))
         main.wait(30)
-        wait_until(lambda: not any(map(is_alive, everyone)), 30)
-        wait_until(lambda: not list(scratch.iterdir()), 10)
-        wait_until(lambda: not list(Path("/dev/shm").glob(f"sem.loky-{main.pid}-*")), 10)
+        wait_until(lambda: not any(map(is_alive, everyone)), seconds=30)
+        wait_until(lambda: not list(scratch.iterdir()), seconds=10)
+        wait_until(lambda: not list(Path("/dev/shm").glob(f"sem.loky-{main.pid}-*")), seconds=10)
     finally:
         main.kill()
         main.wait()
-
-
-def wait_until(condition, seconds):
-    end = time.monotonic() + seconds
-    while not condition():
-        assert time.monotonic() < end, "it did not come in time"
-        time.sleep(0.1)
 
 
 # --- On a cluster ---------------------------------------------------------------------------------
@@ -212,7 +205,7 @@ def test_what_a_killed_worker_of_a_cluster_leaves_is_removed_with_the_next(tmp_p
             run_study(STUDY, plan, tmp_path / "there", cluster=address)
         assert [*scratch.rglob("hippocampal-replay-*")]
         with worker(address, TMPDIR=str(scratch)):
-            wait_until(lambda: not [*scratch.rglob("hippocampal-replay-*")], 60)
+            wait_until(lambda: not [*scratch.rglob("hippocampal-replay-*")], seconds=60)
 
 
 @pytest.mark.slow

@@ -6,7 +6,6 @@ which has imported everything, so that it is killed at its work and not at its i
 one works in two more processes, which start as they always do.
 """
 
-import hashlib
 import json
 import os
 import shutil
@@ -21,7 +20,7 @@ from pathlib import Path
 import gain_floor
 import numpy as np
 import pytest
-from commands import replay
+from commands import digests, replay, wait_until
 from discrepancies import plan_variants
 from malformed import damage, is_ours, lie, limited
 
@@ -154,15 +153,6 @@ def kill(process_id):
         os.kill(process_id, signal.SIGKILL)
 
 
-def digests(folder):
-    # Nobody reads what a lock holds.
-    return {
-        path.relative_to(folder).as_posix(): hashlib.sha256(path.read_bytes()).hexdigest()
-        for path in sorted(folder.rglob("*"))
-        if path.is_file() and path.name != ".lock"
-    }
-
-
 def damaged(folder):
     with suppress(FileNotFoundError):  # there is no manifest yet
         return Results(folder).status().damaged
@@ -172,13 +162,6 @@ def damaged(folder):
 def nothing_is_left(process, scratch):
     shared = Path("/dev/shm").glob(f"sem.loky-{process.pid}-*")
     return not [*scratch.iterdir(), *shared]
-
-
-def wait_until(condition, message, seconds=120):
-    end = time.monotonic() + seconds
-    while not condition():
-        assert time.monotonic() < end, message
-        time.sleep(0.05)
 
 
 @pytest.mark.parametrize("command", COMMANDS)
