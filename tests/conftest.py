@@ -1,7 +1,14 @@
 """Set-up shared by all tests: Hypothesis profiles, distribution over processes, closing figures."""
 
-import gc
 import os
+
+# Tests run in a process per core: threads of libraries would only wait for one another. They are
+# started when numpy is imported.
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+os.environ.setdefault("OMP_NUM_THREADS", "1")
+os.environ.setdefault("MKL_NUM_THREADS", "1")
+
+import gc
 import re
 import sys
 import tempfile
