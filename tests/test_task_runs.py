@@ -273,9 +273,18 @@ def test_animals_act_within_the_rules(name, in_model):
     for of, here, there in set(ways):
         assert there in task.graph.adj[here]
         assert (here, there) not in closed[of]
-    again = run(build(name), "prioritized_sweeping", seed=2, behaviour="own")
-    assert again.log.backups.equals(result.log.backups)
-    pd.testing.assert_frame_equal(again.laps, laps)
+
+
+@pytest.mark.parametrize(
+    "name",
+    [pytest.param(name, marks=pytest.mark.slow if name != "w_track" else ()) for name in TASKS],
+)
+def test_the_same_seed_makes_the_same_animal(name):
+    one, again = (
+        run(build(name), "prioritized_sweeping", seed=2, behaviour="own") for _ in range(2)
+    )
+    assert again.log.backups.equals(one.log.backups)
+    pd.testing.assert_frame_equal(again.laps, one.laps)
 
 
 def test_animals_learn_the_rule():
