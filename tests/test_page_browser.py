@@ -184,6 +184,14 @@ def test_filters_are_in_the_address(opened):
     )
 
 
+def test_where_no_event_matches_none_is_open(opened):
+    page = opened()
+    page.keyboard.press("n")
+    for name in ("Episode, reverse", "Novel path", "Ambiguous"):
+        page.get_by_role("checkbox", name=name).uncheck()
+    assert page.locator("#event").inner_text().startswith("No event matches")
+
+
 def test_an_address_that_is_not_on_the_page_is_told(opened):
     page = opened("#run=7&event=99999999&kinds=novel_path,melody")
     told = page.get_by_role("status").filter(has_text="not on this page").inner_text()
@@ -277,6 +285,9 @@ def test_the_timeline_of_a_recording_leads_to_its_events(browser, tmp_path):
     last = found.events.loc[found.events["is_replay"], ["event", "start_time"]].iloc[-1]
     page.mouse.click(box["x"] + box["width"] - 8, box["y"] + 30)
     assert f"event={last['event']:g}" in page.evaluate("address()")
+    own = found.events.set_index("event").loc[last["event"]]
+    judged = f"Event {last['event']:g}: evidence {own['evidence']:.1f}, {own['n_active']:g} cells"
+    assert judged in page.locator("#event").inner_text()
     at = last["start_time"] - found.experience.steps["time"].iloc[0]
     assert page.evaluate("nowOn(page.views[0].run)") == pytest.approx(at, abs=1e-3)
     page.mouse.click(box["x"] + 45, box["y"] + 30)

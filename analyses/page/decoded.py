@@ -22,6 +22,7 @@ from replay.log.event_log import EventLog
 __all__ = ["DecodedReplay", "check_decoded", "decoded_run"]
 
 _WHOLE = ("event", "step", "location", "length")
+_JUDGED = ("evidence", "n_active", "p")
 
 
 class DecodedReplay(Protocol):
@@ -68,6 +69,10 @@ def decoded_run(decoded: DecodedReplay) -> ShownRun:
     }
     if np.isfinite(steps["time"]).all():
         events["time"] = start.loc[number].to_numpy(dtype=float)
+    judged = decoded.events.set_index("event").loc[number]
+    for name in _JUDGED:
+        if name in judged:
+            events[name] = judged[name].to_numpy(dtype=float)
     sequences = {
         "event": event,
         "kind": np.array([KINDS.index(str(kind)) for kind in table["kind"]], dtype=np.int64),

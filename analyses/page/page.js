@@ -357,6 +357,7 @@ function refilter() {
   writeCounts();
   writeValues();
   writeList();
+  if (page.key !== null && !page.entries.length) goTo(page.time); // nothing that matches is open
 }
 
 function resize() {

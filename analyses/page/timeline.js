@@ -52,7 +52,9 @@ function layOutTimeline() {
   const window = isClocked() ? `${say([...widths][0])} s` : plural([...widths][0], stepName(page.views[0].run));
   byId("learning-title").textContent = `Replayed sequences over ${page.views[0].run.decoded ? "the session" : "learning"}` +
     (widths.size === 1 ? `, per ${window}` : "");
-  page.views.forEach((view, row) => drawBars(context, view, row));
+  const tables = page.views.map(({ run }) => countByWindow(run)); // all runs on one scale
+  const most = Math.max(1, ...tables.flat().map((counts) => counts.reduce((a, b) => a + b, 0)));
+  page.views.forEach(({ run }, row) => drawBars(context, run, row, tables[row], most));
   const { left, right } = page.timeline, inner = width - left - right, base = each * rows + 4;
   context.fillStyle = context.strokeStyle = page.theme.soft;
   context.lineWidth = 1;
@@ -82,10 +84,9 @@ function ticks(least, most, n) {
   return found;
 }
 
-function drawBars(context, view, row) {
-  const { left, right, each, width } = page.timeline, run = view.run, table = countByWindow(run);
+function drawBars(context, run, row, table, most) {
+  const { left, right, each, width } = page.timeline;
   const top = row * each + barsTop(), base = (row + 1) * each;
-  const most = Math.max(1, ...table.map((counts) => counts.reduce((a, b) => a + b, 0)));
   const [begin, end] = spanOf(run), from = xOf(begin), wide = (xOf(end) - from) / table.length;
   context.textAlign = "right";
   context.textBaseline = "middle";

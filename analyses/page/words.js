@@ -51,6 +51,13 @@ function describe(run, e) {
   if (pieces.length > 1) lines.push(`It was never run as a whole; it is composed of ${pieces.length} pieces of experience.`);
   else if (pieces.length === 1) lines.push(`It was run in ${episodeText(run, pieces[0].episode)}${pieces[0].backward ? ", in the opposite direction" : ""}.`);
   else lines.push("Some of its moves were never made.");
+  const { event_evidence: evidence, event_n_active: cells, event_p: p } = events;
+  const judged = [
+    evidence && evidence[e] === evidence[e] && `evidence ${evidence[e].toFixed(1)}`,
+    cells && cells[e] >= 0 && plural(cells[e], "cell"),
+    p && p[e] >= 0 && (p[e] < 0.001 ? "p below .001" : `p ${p[e].toFixed(3)}`),
+  ].filter(Boolean);
+  if (judged.length) lines.push(`Event ${events.event_number[e]}: ${judged.join(", ")}.`);
   const bits = run.bits.of_event?.[events.event_number[e]];
   if (bits) lines.push(`Bits above a walk: ${run.bits.accounts.map((name, k) => `${name} ${bits[k].toFixed(1)}`).join(", ")}.`);
   return lines;
