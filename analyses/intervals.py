@@ -38,9 +38,6 @@ from replay.checks import (
     typed,
 )
 
-__all__ = ["LEAST_UNITS", "SignTest", "mean_interval", "mean_share_interval", "share_intervals"]
-__all__ += ["shares", "sign_test", "wilson_interval"]
-
 _LEVEL = 0.95
 
 LEAST_UNITS = 3

@@ -15,20 +15,6 @@ import pandas as pd
 from replay import experiments, learners
 from replay.checks import shown
 
-__all__ = [
-    "EXPERIMENT_ORDER",
-    "KINDS",
-    "LEARNER_LABELS",
-    "LEARNER_ORDER",
-    "account_of",
-    "different",
-    "in_order",
-    "in_paper_order",
-    "learner_label",
-    "published_label",
-    "read_learner_label",
-]
-
 EXPERIMENT_ORDER = tuple(experiments.EXPERIMENTS)
 """The names of the experiments, in the paper's order."""
 

@@ -12,7 +12,7 @@ from replay.version import __version__ as __version__
 if TYPE_CHECKING:
     from replay.learners import LEARNERS as LEARNERS
     from replay.log.event_log import EventLog as EventLog
-    from replay.log.event_log import LogError as LogError
+    from replay.log.parquet import LogError as LogError
     from replay.simulation import Run as Run
     from replay.simulation import feed as feed
     from replay.simulation import simulate as simulate

@@ -6,8 +6,6 @@ import pandas as pd
 
 from replay.checks import check_choice, check_text, shown
 
-__all__ = ["data_file", "reference_table"]
-
 _HERE = Path(__file__).parent
 _DATA = next(path for path in (_HERE / "published", _HERE.parent / "data") if path.is_dir())
 

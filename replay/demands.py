@@ -38,8 +38,6 @@ from replay.parts.priority_queue import PriorityQueue
 from replay.simulation import Run, simulate
 from replay.worlds.mdp import MDP
 
-__all__ = ["Demands", "count_demands"]
-
 _COLUMNS = ("words", "backups", "queue_operations", "comparisons")
 _COMPARISONS = ("__lt__", "__le__", "__gt__", "__ge__", "__eq__", "__ne__")
 _ALONE = ("__neg__", "__abs__")

@@ -27,9 +27,6 @@ from replay.worlds.mazes import random_maze
 from replay.worlds.mdp import MDP
 from replay.worlds.trees import deterministic_tree, stochastic_tree
 
-__all__ = ["DISCREPANCIES", "EXPERIMENTS", "PAPER_LEARNERS", "VARIANTS", "Discrepancy"]
-__all__ += ["Experiment", "find_experiment", "find_variant"]
-
 _TREE = {"initial_value": np.inf, "discount": 1.0, "act_before_update": True}
 _MAZE = _TREE | {"discount": 0.99}
 _N_ACTIONS = 4

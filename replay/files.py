@@ -26,10 +26,6 @@ import pyarrow.parquet as pq
 
 from replay.checks import check_fits, check_text, shown
 
-__all__ = ["check_file", "check_path", "damaged_files", "exclusive", "inside", "is_leftover"]
-__all__ += ["name_beside", "opened", "opened_parquet", "read_file", "read_table", "remove_folder"]
-__all__ += ["remove_leftovers", "replacing", "safe_name", "write_checksums", "write_csv"]
-
 _LEFTOVER = re.compile(r"\..+\.[0-9a-f]{32}")  # from `name_beside`
 _CHECKSUM = re.compile(r"([0-9a-f]{64})  ([^\0\r\n]+)\n")
 _NEVER = re.compile(r"^[a-zA-Z]:|[\x00-\x1f\x7f-\x9f\ud800-\udfff\\]")  # drives, controls

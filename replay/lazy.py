@@ -8,8 +8,6 @@ from pathlib import Path
 from sys import modules
 from typing import Any
 
-__all__ = ["offered"]
-
 
 def offered(package: str) -> tuple[Callable[[str], Any], Callable[[], list[str]], list[str]]:
     """Make ``__getattr__``, ``__dir__`` and ``__all__`` of a package from its imports for types.

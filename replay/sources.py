@@ -20,8 +20,6 @@ from typing import Any
 import numba
 import numpy as np
 
-__all__ = ["are_unchanged", "digest_of", "sources_digest", "sources_of"]
-
 _PACKAGES = ("replay", "analyses")
 _IMPORT = re.compile(r"^[ \t]*(from [.\w]+ import (?:\([^)]*\)|.*)|import .*)", re.MULTILINE)
 _TYPES_ONLY = re.compile(r"^if TYPE_CHECKING:\n(?:[ \t]+.*\n)+", re.MULTILINE)

@@ -73,9 +73,9 @@ def entry_points():
             if info.name.startswith(INTERNAL) or info.name.endswith("__main__"):
                 continue
             module = importlib.import_module(info.name)
-            for name in getattr(module, "__all__", ()):
-                thing = getattr(module, name)
-                if getattr(thing, "__module__", None) != info.name:
+            for name, thing in vars(module).copy().items():
+                is_own = getattr(thing, "__module__", None) == info.name
+                if name.startswith("_") or not is_own:
                     continue
                 found[f"{info.name}.{name}"] = (module, thing)
                 for key, member in vars(thing).items() if inspect.isclass(thing) else ():

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from replay import MDP, EventLog, Phase, Protocol, find_task, run_task, simulate
-from replay.log.event_log import LogError
+from replay.log.parquet import LogError
 from replay.log.worlds import closed_moves
 from replay.worlds.changing_worlds import moving_wall
 

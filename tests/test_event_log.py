@@ -15,8 +15,8 @@ from hypothesis import strategies as st
 
 from replay.log import parquet
 from replay.log.backups import BACKUP, PHASES
-from replay.log.event_log import EventLog, LogError
-from replay.log.parquet import beginning
+from replay.log.event_log import EventLog
+from replay.log.parquet import LogError, beginning
 from replay.log.schema import SCHEMA
 from replay.simulation import simulate
 from replay.worlds.mazes import from_ascii

@@ -26,7 +26,7 @@ from analyses.studies.pages import page_of_folders
 from analyses.studies.reward_figures import changes_figure
 from replay import MDP, EventLog, feed
 from replay.encoders import LastObservations, StateMerging
-from replay.log.event_log import LogError
+from replay.log.parquet import LogError
 from replay.tasks.routes import without_edges
 from replay.worlds.mazes import from_ascii
 from replay.worlds.protocols import Phase, Protocol

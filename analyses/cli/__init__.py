@@ -12,8 +12,6 @@ from analyses.cli.options import as_command, as_typed
 from analyses.cli.terminal import INTERRUPTED, plain, say
 from replay.version import __version__
 
-__all__ = ["app", "main"]
-
 _HELP = "What does the hippocampus replay, and which learning algorithm would replay that?"
 
 app = typer.Typer(

@@ -11,8 +11,6 @@ from analyses.cli.studies import do_study
 from analyses.cli.terminal import say, screen
 from analyses.jobs.cost import N_DRAWS_EXPLAINED, N_SEQUENCES
 
-__all__ = ["explain", "identifiability"]
-
 Accounts = Annotated[
     Sequence[str],
     Described(

@@ -12,8 +12,6 @@ from analyses.cli.terminal import print_frame, print_table, print_text
 if TYPE_CHECKING:
     from replay.learners.contract import Between, Choice
 
-__all__ = ["accounts", "columns", "experiments", "findings", "learners", "tasks", "worlds"]
-
 
 def learners(name: str | None = None, /) -> None:
     """List the learners: when each replays, how replay is chosen, and what it stores.

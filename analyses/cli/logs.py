@@ -17,8 +17,6 @@ from analyses.cli.terminal import print_table, print_text, say, screen
 if TYPE_CHECKING:
     from replay.log.event_log import EventLog
 
-__all__ = ["animate", "classify", "figures", "gallery", "page", "status"]
-
 
 def _read_log(folder: Path) -> EventLog:
     """Read a log; if the folder holds several logs, name the first of them in the error."""

@@ -13,8 +13,6 @@ import typer
 if TYPE_CHECKING:
     from analyses.jobs.results import Part
 
-__all__ = ["Cluster", "Fields", "Jobs", "Out", "Pieces", "Seed", "as_command", "as_typed"]
-__all__ += ["check_out", "described", "is_all", "read_learners", "read_part", "read_steps", "split"]
 
 Jobs = Annotated[
     int | None, typer.Option(metavar="N", help="Number of processes.", show_default="one per core")

@@ -24,8 +24,6 @@ from analyses.recordings.basics.settings import (
     judgement_for,
 )
 
-__all__ = ["recording", "track"]
-
 _FIELDS = Fields(
     (Judgement(), Files(), Criteria(), Settings()),  # the last counts where two have a field
     {"for ripples": RIPPLES, "in an arena": ARENA},

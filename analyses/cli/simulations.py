@@ -27,8 +27,6 @@ from analyses.jobs.cost import (
     N_DRAWS_COMPARED,
 )
 
-__all__ = ["change", "compare", "demands", "reproduce"]
-
 
 def compare(
     task: Sequence[str] = ("all",),

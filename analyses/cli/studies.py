@@ -21,8 +21,6 @@ if TYPE_CHECKING:
     from analyses.jobs.cost import WorkCost
     from analyses.jobs.study import Piece, PlanT, Study
 
-__all__ = ["do_study", "run_file", "study"]
-
 
 def study(
     name: str | None = None,

@@ -19,8 +19,6 @@ if TYPE_CHECKING:
     import pandas as pd
     from rich.progress import Progress
 
-__all__ = ["INTERRUPTED", "broken", "print_frame", "print_table", "print_text", "progress_bars"]
-__all__ += ["say", "screen"]
 
 INTERRUPTED = 130
 """The exit code after Ctrl-C."""

@@ -38,8 +38,6 @@ from analyses.tables import read_learner_label, read_settings
 from replay.checks import unknown_name
 from replay.data import data_file
 
-__all__ = ["ACCOUNTS", "SHELL", "Account", "draw_settings", "find_account"]
-
 
 @dataclass(frozen=True)
 class Account:

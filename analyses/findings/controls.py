@@ -20,8 +20,6 @@ from numpy.typing import NDArray
 from analyses.findings.priors import Parameter, Prior, Uniform, WholeNumber
 from replay.log.event_log import EventLog
 
-__all__ = ["CONTROLS", "Control", "Moments", "replay_of_control"]
-
 _PRIORS: dict[str, Prior] = {
     "most_places": WholeNumber(10, 40, "as many as accounts reactivate in a pause, or fewer"),
     "share_of_pauses": Uniform(0.1, 1.0, "from replay now and then to replay in each pause"),

@@ -53,10 +53,6 @@ from scipy.stats import t as student_t
 from analyses.measures import STATISTICS
 from replay.checks import check_number, typed
 
-__all__ = ["BETWEEN_STUDIES", "FALSE_POSITIVES", "SURPRISE", "USUAL", "Count", "Direction", "Null"]
-__all__ += ["Published", "Scoring", "Studies", "Value", "evidence", "joint_evidence", "outcomes"]
-__all__ += ["presence_evidence", "published", "statistic_range", "value_evidence"]
-
 Floats = NDArray[np.float64]
 
 BETWEEN_STUDIES = 0.06

@@ -10,9 +10,6 @@ from scipy.stats import qmc
 
 from replay.checks import LARGEST_NUMBER, check_list, check_number, check_whole, shown
 
-__all__ = ["LogUniform", "OneOf", "Parameter", "Prior", "Sometimes", "Uniform", "WholeNumber"]
-__all__ += ["draw_parameters"]
-
 Parameter = float | int | bool | str
 """A value of a parameter."""
 

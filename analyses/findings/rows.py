@@ -19,9 +19,6 @@ from analyses.measures import STATISTICS
 from replay.checks import check_all, check_table, shown, unknown_name
 from replay.files import check_path, read_file
 
-__all__ = ["EVIDENCE", "FINDING_COLUMNS", "LIKELIHOODS", "SECOND_HAND", "UNITS_OF_N", "UNPUBLISHED"]
-__all__ += ["check_together", "read_rows", "typed_rows"]
-
 LIKELIHOODS = {
     "count": ("successes", "trials"),
     "value": ("value", "standard_error"),

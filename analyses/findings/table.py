@@ -48,8 +48,6 @@ from replay.checks import (
 )
 from replay.data import data_file
 
-__all__ = ["as_share", "detection_of", "findings", "questions"]
-
 _FIRST_AUTHOR = re.compile(r"^(.+?) [A-Z][A-Z-]*(?:,| et al| and| \()")
 
 _DETECTION = {

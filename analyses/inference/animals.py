@@ -31,9 +31,6 @@ from replay.log.event_log import EventLog
 from replay.simulation.feed import RecordedExperience
 from replay.worlds.mdp import MDP
 
-__all__ = ["FEW_SEQUENCES", "Places", "Replayed", "ReplayingAnimal", "experienced_animal"]
-__all__ += ["replaying_animals"]
-
 _MOST_PLACES = 2000
 # Three times as many tell no more, and accounts that replay little would have to replay for long.
 _MOST_SEQUENCES, FEW_SEQUENCES = 300, 10

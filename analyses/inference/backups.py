@@ -17,8 +17,6 @@ from scipy.special import logsumexp, softmax
 
 from replay.checks import check_array, typed
 
-__all__ = ["explain_backups"]
-
 _POWERS = np.array([0.0, 0.25, 0.5, 0.75, 1.0, 1.5, 2.0, 3.0, 4.0, 6.0, 8.0, 16.0])
 _LAPSES = np.array([0.001, 0.01, 0.02, 0.05, 0.1, 0.2, 0.3, 0.5])
 

@@ -17,9 +17,6 @@ from analyses.sequences.runs import Columns
 from replay.checks import check_all, check_column, check_table
 from replay.worlds.mdp import MDP
 
-__all__ = ["SENSES", "check_conditions", "conditions_by_reward", "given_conditions"]
-__all__ += ["senses_by_condition"]
-
 SENSES = ("forward", "backward")
 """Measures of `analyses.inference.features` that are compared between conditions."""
 

@@ -15,8 +15,6 @@ from numpy.typing import NDArray
 from analyses.inference.animals import Places, Replayed
 from analyses.inference.conditions import senses_by_condition
 
-__all__ = ["MEASURES", "UNKNOWN", "lost_bits", "measure", "of_condition", "replay_features"]
-
 MEASURES = {
     "length": "number of places",
     "different": "share of its places that are different",

@@ -18,8 +18,6 @@ from replay.log.backups import PHASES
 from replay.log.event_log import EventLog
 from replay.worlds.mdp import MDP
 
-__all__ = ["finer_log", "in_described_states", "scaled"]
-
 _OF_LENGTH = (
     "n_replays", "max_backups", "max_pops", "mean_backups", "length", "most_places", "n",
     "n_remembered",

@@ -26,8 +26,6 @@ from scipy.special import expit
 
 from replay.checks import check_array, check_whole, typed
 
-__all__ = ["Frequencies", "account_frequencies"]
-
 _N_DRAWS = 50_000
 
 

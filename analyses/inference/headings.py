@@ -19,8 +19,6 @@ from replay.log.event_log import EventLog
 from replay.tasks.places import Rule, explore
 from replay.worlds.mdp import MDP
 
-__all__ = ["Headings", "headings_of"]
-
 
 class Headings(NamedTuple):
     """The states of a track that is run both ways."""

@@ -24,8 +24,6 @@ from scipy.special import logsumexp
 
 from analyses.inference.animals import Places, Replayed
 
-__all__ = ["ceiling_bits", "held_out_bits", "path_bits", "walk_bits"]
-
 _OF_TRACK, _OF_ALL_LAPS = 1.0, 5.0
 _LAPSE = 0.02
 _PENALTY = 1.0

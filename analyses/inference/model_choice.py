@@ -33,9 +33,6 @@ from scipy.special import log_softmax, softmax
 
 from analyses.inference.features import lost_bits
 
-__all__ = ["ModelChoice", "Simulations", "calibration_error", "class_name", "classes_of"]
-__all__ += ["forests", "parameter_intervals"]
-
 _N_FOLDS = 4
 _N_TREES = 200  # twice as many recover no more
 _LEAST_VOTE = 1e-3

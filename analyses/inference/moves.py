@@ -15,15 +15,6 @@ from replay.checks import check_all, check_column, check_table
 from replay.simulation.feed import paid_rewards
 from replay.worlds.mdp import MDP
 
-__all__ = [
-    "REWARD_COLUMNS",
-    "check_rewards",
-    "laps_of",
-    "nearest_states",
-    "paid_by_step",
-    "transitions_of",
-]
-
 _WHOLE, _NUMBER = {"kind": "whole", "at_least": 0}, {"kind": "number"}
 _LAP = {"kind": "number", "at_least": 0, "missing": True}
 REWARD_COLUMNS: dict[str, dict[str, Any]] = {

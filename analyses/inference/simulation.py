@@ -43,8 +43,6 @@ _LOST, _NEXT_LOST, _HALF_FOUND, _LONGEST = (0.4, 0.9), (0.0, 0.4), (4.0, 6.0), (
 _HALF_TO_MOST, _LESS_BY_TURN, _OVERSHOT = 1.2, 0.2, (0.0, 0.01)
 _TIMES = 3
 
-__all__ = ["as_decoded", "as_many", "in_pauses_of", "misread", "simulate_misread"]
-
 
 def simulate_misread(
     animal: ReplayingAnimal,

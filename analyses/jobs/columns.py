@@ -9,8 +9,6 @@ from typing import Any, NamedTuple
 
 from replay.data import data_file
 
-__all__ = ["COLUMNS", "TABLES", "TEXTS", "Column", "Table"]
-
 
 class Column(NamedTuple):
     """What a column holds."""

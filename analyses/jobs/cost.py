@@ -6,10 +6,6 @@ Commands show these sizes before any study is imported.
 from collections.abc import Mapping
 from typing import NamedTuple
 
-__all__ = ["BYTES_OF_FIGURES", "BYTES_OF_PROCESS", "DEMAND_VISITS", "N_CHANGING_RUNS"]
-__all__ += ["N_CHANGING_WORLDS", "N_DEMAND_WORLDS", "N_DRAWS_COMPARED", "N_DRAWS_EXPLAINED"]
-__all__ += ["N_SEQUENCES", "SECONDS_OF_FIGURE", "SECONDS_TO_DRAW", "WorkCost"]
-
 N_DRAWS_COMPARED = 128
 """Draws of an account's parameters from their priors, in a comparison with published findings."""
 N_DRAWS_EXPLAINED = 64

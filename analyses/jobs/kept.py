@@ -20,8 +20,6 @@ from replay.files import check_path
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-__all__ = ["Kept", "run_in_scratch"]
-
 
 def run_in_scratch(
     study: Study[PlanT], plan: PlanT, jobs: int = 1

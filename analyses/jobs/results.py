@@ -57,8 +57,6 @@ from replay.files import (
     write_csv,
 )
 
-__all__ = ["Part", "Results", "Status", "write_parts", "write_table"]
-
 _BEGIN_SECONDS = 60.0
 _LOOK_SECONDS = 0.1
 _TABLES = ("*.csv", "*.parquet", "*.md", "*.nwb", "track.json")

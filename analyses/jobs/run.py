@@ -27,8 +27,6 @@ from replay.files import inside, safe_name
 from replay.jit import working_seconds
 from replay.sources import sources_digest
 
-__all__ = ["draw", "manifest", "pieces_of", "run"]
-
 Result = TypeVar("Result")
 
 

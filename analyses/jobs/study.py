@@ -24,8 +24,6 @@ from replay.checks import check_number, check_whole
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-__all__ = ["MOST", "MOST_STEPS", "Figures", "Piece", "Plan", "PlanT", "Runner", "Shown"]
-__all__ += ["SizedPlan", "Study", "digests", "drawn", "sized"]
 
 MOST = 1_000_000
 """The largest number of worlds, animals, or runs per world."""

@@ -32,8 +32,6 @@ from replay.checks import check_whole
 from replay.sources import sources_digest
 from replay.version import __version__
 
-__all__ = ["Call", "n_processes", "pool", "scratch_folder", "software", "versions"]
-
 Result = TypeVar("Result")
 
 _PACKAGES = ("numpy", "scipy", "numba", "pandas", "pyarrow", "networkx", "matplotlib", "seaborn")

@@ -23,10 +23,10 @@ from analyses.measures.laps import Laps, category, checked_laps, second_places
 from analyses.measures.replays import COUNTS, PAUSES, Replays
 from analyses.sequences.chains import chains, link_backups
 from analyses.sequences.classification import classified
+from analyses.sequences.detection import Detection
 from analyses.sequences.experience import Experience
 from analyses.sequences.place_sequences import (
     NOVELTIES,
-    Detection,
     classified_places,
     crossed_shortcuts,
     runs_along,
@@ -52,7 +52,6 @@ from replay.log.event_log import EventLog
 if TYPE_CHECKING:
     from replay.tasks import Task
 
-__all__ = ["AnimalRun", "chance_above", "over_animals", "replays_by_jump", "replays_of"]
 
 AnimalRun = (
     tuple[int, EventLog, pd.DataFrame] | tuple[int, EventLog, pd.DataFrame, pd.DataFrame | None]

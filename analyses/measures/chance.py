@@ -51,8 +51,6 @@ from analyses.sequences.track import Track, graph_of_task
 if TYPE_CHECKING:
     from replay.tasks import Task
 
-__all__ = ["CHANCE_STATISTICS", "WALK_STATISTICS", "Nodes", "distinct", "nodes_of", "padded"]
-__all__ += ["random_edges", "random_walks", "shuffled_order", "walks_like"]
 
 _SEED = 0
 _MOST_ROUNDS = 200

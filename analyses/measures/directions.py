@@ -51,8 +51,6 @@ from analyses.measures.replays import (
     share,
 )
 
-__all__ = ["DIRECTION_STATISTICS", "WELL_STATISTICS"]
-
 _DIRECTION = {"past": "reverse", "future": "forward"}
 """The direction of replay that the study expects along past, and along future paths."""
 

@@ -43,8 +43,6 @@ from analyses.measures.replays import (
     share,
 )
 
-__all__ = ["GOAL_STATISTICS", "UTILITY_STATISTICS"]
-
 _INVERSE_TEMPERATURE = 5.0
 
 

@@ -16,7 +16,6 @@ from replay.checks import check_column, check_table
 if TYPE_CHECKING:
     from replay.tasks import Task
 
-__all__ = ["Laps", "category", "checked_laps", "second_places"]
 
 _MOST_PAUSES = 1_000_000
 _WHOLE = ("episode", "start", "end", "n_rest")

@@ -50,9 +50,6 @@ from analyses.measures.replays import (
 from analyses.sequences.sequences import Lists
 from replay.jit import kernel
 
-__all__ = ["NOVELTY_STATISTICS", "WALL_STATISTICS", "opposite_pairs", "other_layouts", "shortcuts"]
-__all__ += ["symmetric_layouts"]
-
 _COMPOSED = ("composed", "composed_mixed")
 _FORWARD, _BACKWARD, _NO_WAY = range(3)
 _EVERY_OTHER_BIT = 0x5555_5555_5555_5555

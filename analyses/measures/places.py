@@ -40,8 +40,6 @@ from replay.jit import kernel
 if TYPE_CHECKING:
     from replay.tasks import Task
 
-__all__ = ["LOCALITY_STATISTICS", "arms", "between_nodes", "covered", "landmark", "lap_side"]
-__all__ += ["main_arm", "own_sides", "runs_on", "side_run", "sides"]
 
 _ARM = re.compile(r"arm(\d+|_\w)")
 _LEAST_OF_ONE, _LEAST_OF_OTHER = 0.10, 0.05

@@ -63,8 +63,6 @@ from analyses.measures.replays import (
     share,
 )
 
-__all__ = ["RATE_STATISTICS", "RECENCY_STATISTICS", "UNVISITED_STATISTICS", "sequences_by_lap"]
-
 _MOSTLY = 0.75
 """A block is run on one side if more than this share of its laps is on that side."""
 

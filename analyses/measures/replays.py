@@ -18,17 +18,14 @@ import numpy.typing as npt
 import pandas as pd
 from numpy.typing import NDArray
 
-from analyses.sequences.place_sequences import Detection, at_least
+from analyses.sequences.detection import Detection
+from analyses.sequences.place_sequences import at_least
 from analyses.sequences.sequences import Lists
 from replay.checks import check_table
 
 if TYPE_CHECKING:
     from replay.tasks import Task
 
-__all__ = ["AT_REST", "AWAKE", "COUNTS", "PAUSES", "Replays", "Statistic", "chosen"]
-__all__ += ["chosen_pauses", "count_in_cells", "difference", "directional", "is_one_of"]
-__all__ += ["laps_around", "laps_done", "laps_in_order", "log_rates", "log_ratio", "name_codes"]
-__all__ += ["own_code", "paths", "rows", "share"]
 
 AWAKE = ("start", "episode_end")
 """Pauses before and after a lap."""

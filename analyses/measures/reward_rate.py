@@ -27,16 +27,6 @@ from analyses.intervals import mean_interval, sign_test
 from analyses.tables import different, in_paper_order
 from replay.checks import check_choice, check_column, check_number, check_table, shown
 
-__all__ = [
-    "area_under_curve",
-    "normalise",
-    "over_mdps",
-    "paired_difference",
-    "summarise",
-    "summarise_times",
-    "time_to_criterion",
-]
-
 _RUN = ["experiment", "learner", "mdp", "seed"]
 _WINDOWS = [*_RUN, "time_step", "reward_rate"]
 

@@ -47,7 +47,6 @@ from analyses.measures.sequenceness import backward_minus_forward
 if TYPE_CHECKING:
     from replay.tasks import Task
 
-__all__ = ["REWARD_STATISTICS", "changed_ends"]
 
 _LOG_RATIOS = (-2.0, 2.0)
 

@@ -24,8 +24,6 @@ from numpy.typing import ArrayLike, NDArray
 from analyses.sequences.sequences import Lists
 from replay.checks import check_array, check_seed, check_whole, typed
 
-__all__ = ["backward_minus_forward", "sequenceness"]
-
 _LEAST_STATES = 3
 _LEVEL = 0.95
 _EQUAL = 1e-12

@@ -19,8 +19,6 @@ from replay.checks import check_choice, check_column, check_table
 from replay.log.backups import PHASES
 from replay.log.event_log import EventLog
 
-__all__ = ["DecodedReplay", "check_decoded", "decoded_run"]
-
 _WHOLE = ("event", "step", "location", "length")
 _JUDGED = ("evidence", "n_active", "p")
 

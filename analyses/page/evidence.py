@@ -12,8 +12,6 @@ from analyses.recordings.basics.binned_track import BinnedTrack
 from analyses.recordings.basics.linearised_track import linearise
 from analyses.recordings.prepare.evidence import Evidence
 
-__all__ = ["describe_places", "pack_evidence"]
-
 _TRACES = ("multiunit_rate", "field_potential", "speed")
 _LEVELS = 254  # of a trace; 255 is unknown
 _LEAST_PROBABILITY = 1e-3

@@ -17,8 +17,6 @@ from analyses.sequences.runs import SHARED, Columns, of_run
 from analyses.sequences.sequences import Lists
 from replay.log.event_log import EventLog
 
-__all__ = ["model_run"]
-
 _MOST_SNAPSHOTS, _MOST_VALUES = 120, 120_000
 
 

@@ -15,8 +15,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-__all__ = ["pack"]
-
 _WHOLE = ("u1", "u2", "u4", "i4")
 _FEWEST_DIFFERENCES = 8
 

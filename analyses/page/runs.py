@@ -22,8 +22,6 @@ from replay.checks import check_table
 from replay.log.worlds import ClosedMoves
 from replay.worlds.mdp import MDP
 
-__all__ = ["Explained", "ShownPiece", "ShownRun", "list_pieces", "with_bits"]
-
 
 class ShownPiece(NamedTuple):
     """A piece of experience in a replayed path, in the order of replay."""

@@ -13,8 +13,6 @@ from analyses.recordings.readers.track_graphs import read_track
 from replay.checks import check_array, check_text
 from replay.files import check_path, replacing
 
-__all__ = ["write_track_page"]
-
 _MOST_POINTS = 20_000
 
 

@@ -16,8 +16,6 @@ from replay.log.worlds import ClosedMoves
 from replay.worlds.mazes import barriers, layout
 from replay.worlds.mdp import MDP
 
-__all__ = ["describe_world", "world_of_moves"]
-
 _MOST_LABELS = 5_000
 _MOST_IN_CORRIDORS = 4
 _OVERLAP = 1.1

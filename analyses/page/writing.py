@@ -30,8 +30,6 @@ from replay.log.backups import PHASES
 from replay.log.event_log import EventLog
 from replay.version import __version__
 
-__all__ = ["filled", "write_page"]
-
 _MOST_BYTES = 1_000_000
 _LEFT_FOR_EVENTS = 250_000
 """Bytes for events, however many the steps need."""

@@ -23,13 +23,6 @@ from replay.checks import check_array, check_number, check_table
 if TYPE_CHECKING:
     from analyses.recordings.prepare.evidence import EventEvidence
 
-__all__ = [
-    "events_sheet_figure",
-    "plot_movements",
-    "plot_posterior",
-    "plot_spikes",
-    "posterior_figure",
-]
 
 _POSTERIOR_COLOURS, _PATH_COLOUR = "Greys", "#aa3377"
 # In the order of the posterior of the state-space decoder.

@@ -18,8 +18,6 @@ from analyses.sequences.experience import Experience
 from replay.checks import check_array, check_table
 from replay.worlds.mdp import MDP
 
-__all__ = ["decoded_path_figure", "plot_decoded_path", "plot_event_path"]
-
 _CORRIDOR, _TIME_COLOURS = "0.9", "viridis"
 _PIECE_COLOURS = ("#6a3d9a", "#e69f00", "#44aa77", "#cc79a7", "#663300", "#7f7f7f")
 _HIGHEST = 2.4  # inches, of a panel

@@ -29,18 +29,6 @@ from replay.checks import check_number
 from replay.log.event_log import EventLog
 from replay.worlds.mdp import MDP
 
-__all__ = [
-    "PATH_COLOUR",
-    "WHEN",
-    "colours_of",
-    "draw_arrows",
-    "draw_walk",
-    "drawn_world",
-    "path_so_far",
-    "plot_event",
-    "shown_part",
-]
-
 PATH_COLOUR = "#bfe0f2"
 WHEN = {
     "episode_end": "pause at the end",

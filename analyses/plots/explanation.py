@@ -16,9 +16,6 @@ from analyses.plots.panels import add_note, drawing, fitting_columns, grid, new_
 from analyses.plots.style import FULL_WIDTH, INCH, SMALL, count_range, label, learner_looks
 from replay.checks import MOST_STATES, check_column, check_table
 
-__all__ = ["explained_maze_figure", "explained_sequences_figure", "explanation_figure"]
-__all__ += ["group_figure", "identifiability_figure"]
-
 _MOST_ROWS, _MOST_ANIMALS, _MOST_LINES = 14, 4, 4
 _ROW, _LETTERS = 0.17, 34  # inches; letters of a name
 _CONTROL, _ACCOUNT = "#888888", "black"

@@ -40,15 +40,6 @@ from replay.files import replacing
 from replay.log.event_log import EventLog
 from replay.worlds.mdp import MDP
 
-__all__ = [
-    "FRAMES_PER_SECOND",
-    "Frames",
-    "animate_pause",
-    "check_film",
-    "pause_frames",
-    "write_film",
-]
-
 FRAMES_PER_SECOND = 20
 _FFMPEG: dict[Any, Any] = {"animation.ffmpeg_path": "ffmpeg"}
 """Not that of the settings: a file of these in the working folder could name any program."""

@@ -19,14 +19,6 @@ from analyses.plots.style import COLUMN_WIDTH, FULL_WIDTH, INCH, SMALL, Look, la
 from analyses.tables import account_of
 from replay.checks import check_table
 
-__all__ = [
-    "found_accounts_figure",
-    "page_figure",
-    "plot_found_accounts",
-    "study_figures",
-    "sums_figure",
-]
-
 _COLOURS = "PuOr"
 _LEAST, _MOST = -6.5, 6.5  # bits; the least that a finding can cost is -4.3
 _ROW, _FEWEST_ROWS = 0.17, 8  # inches, of the page; and of a study's panels: texts need space

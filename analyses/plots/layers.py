@@ -16,17 +16,6 @@ from matplotlib.colors import to_rgba
 from analyses.plots.style import SMALL, Look
 from replay.checks import check_column
 
-__all__ = [
-    "draw",
-    "draw_curves",
-    "draw_rows",
-    "draw_shares",
-    "hatch",
-    "name_rows",
-    "nominal",
-    "whiskers",
-]
-
 _LEAST_WRITTEN, _DARK = 0.05, 0.6
 
 

@@ -28,8 +28,6 @@ from replay.checks import check_array, check_table
 from replay.worlds.mazes import layout
 from replay.worlds.mdp import MDP
 
-__all__ = ["growth_moments", "learned_graph_figure", "plot_learned_graph"]
-
 _WIDEST = 60  # edges drawn at full width
 _BAR = 0.5  # inches, height of the colour bar and its label
 

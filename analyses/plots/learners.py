@@ -35,9 +35,6 @@ from analyses.plots.style import (
 from analyses.tables import EXPERIMENT_ORDER, LEARNER_ORDER, in_order
 from replay.checks import check_column, check_table, check_text
 
-__all__ = ["AXES", "NAMES_CM", "ROW", "learners_figure", "learning_curves_figure", "plot_learners"]
-__all__ += ["plot_learning_curves", "plot_sweep", "rows_of_learners", "shade", "sweep_figure"]
-
 ROW, AXES = 0.115, 0.65  # inches, of a learner's row, and of what is above and below the rows
 NAMES_CM = 3.6  # of the learners' names beside the panels
 _N_COLUMNS, _PANEL_CM = 5, 2.5

@@ -23,17 +23,6 @@ from replay.checks import shown
 from replay.worlds.mazes import barriers, layout
 from replay.worlds.mdp import MDP
 
-__all__ = [
-    "bar_length",
-    "draw_ends",
-    "draw_scale_bar",
-    "mark_cut_edges",
-    "maze_cell_size",
-    "mdps_figure",
-    "plot_mdp",
-    "state_positions",
-]
-
 _WALL, _PALE_WALL = "0.55", "0.85"
 _CORRIDOR: Look = {"linewidths": 7, "color": "0.9", "capstyle": "round"}
 _BARS = (5, 10, 20, 50, 100, 200)  # cm

@@ -50,20 +50,6 @@ from replay.checks import (
     typed,
 )
 
-__all__ = [
-    "NEW",
-    "add_legend",
-    "add_note",
-    "add_own_legend",
-    "drawing",
-    "fitting_columns",
-    "grid",
-    "keep_outer_labels",
-    "letter_panels",
-    "new_figure",
-    "own_figure",
-]
-
 Parameters = ParamSpec("Parameters")
 Result = TypeVar("Result")
 Shared = bool | Literal["row", "col"]

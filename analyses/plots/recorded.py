@@ -34,10 +34,6 @@ from analyses.plots.style import (
 from analyses.tables import KINDS
 from replay.checks import check_choice, check_column, check_number, check_table, shown
 
-__all__ = ["plot_beside_accounts", "plot_epoch_blocks", "plot_epochs", "plot_recorded_evidence"]
-__all__ += ["plot_recorded_kinds", "predictions_figure", "recorded_epochs_figure"]
-__all__ += ["recorded_evidence_figure", "recorded_kinds_figure", "recorded_statistics_figures"]
-
 _COLOURS = ("#000000", "#6e6e6e", "#a0a0a0", "#44aa77", "#aa3377", "#e69f00")  # of sizes
 _FEWEST = 5  # events, of fewer than which a share says nothing
 _MARKERS = "osD^v*"

@@ -33,8 +33,6 @@ from analyses.sequences.experience import Experience
 from replay.checks import check_array, check_column, check_table
 from replay.worlds.mdp import MDP
 
-__all__ = ["Stretch", "pick_examples", "plot_replay", "replay_events_figure", "stretches"]
-
 _ORDER_COLOURS = "plasma"
 _LIGHTEST = 0.85
 _EPISODE_COLOURS = ("#8ecae6", "#f7c873", "#9fd8b5", "#e6b0cf", "#b7b2e0", "#d9a78b")

@@ -33,13 +33,6 @@ from analyses.plots.style import (
 from analyses.tables import EXPERIMENT_ORDER, LEARNER_ORDER, in_order
 from replay.checks import check_table
 
-__all__ = [
-    "plot_replay_kinds",
-    "plot_replay_over_time",
-    "replay_kinds_figure",
-    "replay_over_time_figure",
-]
-
 _CHAINS = {"within_event": "within", "across_events": "across"}
 _TREES = {name for name in EXPERIMENT_ORDER if "tree" in name}
 _WHOLE = 0.9999

@@ -41,11 +41,6 @@ from analyses.tables import KINDS, LEARNER_LABELS, LEARNER_ORDER, in_order, read
 from replay.checks import check_text, shown
 from replay.files import check_path, replacing
 
-__all__ = ["COLUMN_WIDTH", "END_COLOUR", "FIGURE_SETTINGS", "FULL_WIDTH", "INCH", "SMALL"]
-__all__ += ["VALUE_COLOURS", "Look", "count_range", "figure_style", "kind_colour", "kind_looks"]
-__all__ += ["label", "learner_looks", "marked", "own_looks", "plain", "remember_style", "save"]
-__all__ += ["time_axis", "write_empty"]
-
 INCH = 2.54  # cm
 COLUMN_WIDTH = 8.5  # cm
 FULL_WIDTH = 17.5  # cm

@@ -24,8 +24,6 @@ from analyses.tables import KINDS, in_order
 from replay.checks import check_table, unknown_name
 from replay.tasks import Task
 
-__all__ = ["HALF_WIDTH", "draw_reward", "plot_task", "plot_typical_replay", "task_figure"]
-
 HALF_WIDTH = 4.5
 """Half the width of a drawn corridor, in cm."""
 _CORRIDOR, _PLACE, _BARRIER = "0.91", "0.72", "0.15"

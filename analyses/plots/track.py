@@ -13,8 +13,6 @@ from analyses.plots.panels import NEW, drawing
 from analyses.plots.style import COLUMN_WIDTH
 from replay.checks import check_array
 
-__all__ = ["plot_track"]
-
 
 @drawing
 def plot_track(

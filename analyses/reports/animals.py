@@ -38,8 +38,6 @@ from analyses.reports.text import (
     with_interval,
 )
 
-__all__ = ["BESIDE_ACCOUNTS", "report_of_animal", "report_of_animals"]
-
 BESIDE_ACCOUNTS = (
     "The predictions of accounts of replay for the same statistics are for the maze, the laps and "
     "the criteria of detection of the study that is named, not for this recording: values may "

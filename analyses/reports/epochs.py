@@ -13,8 +13,6 @@ from analyses.reports.recorded import LEAST_SEQUENCES
 from analyses.reports.text import in_markdown, interval, markdown, rows_of, with_interval
 from analyses.tables import KINDS
 
-__all__ = ["COUNTED", "describe_epochs", "describe_epochs_of_all"]
-
 COUNTED = {
     "candidates_per_minute": "candidate events per minute",
     "replay_per_minute": "replay events per minute",

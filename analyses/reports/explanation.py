@@ -11,8 +11,6 @@ import pandas as pd
 from analyses.reports.text import cells_in_markdown, listed, markdown, rows_of
 from analyses.tables import LEARNER_LABELS
 
-__all__ = ["LEVEL", "VERDICTS", "no_predictions", "report_of_explanation", "told_p"]
-
 VERDICTS = {
     "account": "{name} explains this replay: probability {probability:.2f}, and its animals look "
     "like it.",

@@ -20,9 +20,6 @@ from analyses.recordings.prepare.recorded_experience import Experienced
 from analyses.recordings.prepare.session import Session
 from analyses.reports.text import plural
 
-__all__ = ["describe_events", "describe_experience", "describe_held_out", "describe_pauses"]
-__all__ += ["explanations_of", "notes_of", "session_notes"]
-
 _LEAST_RUNNING = 60.0  # s
 _MANY_LONG = 0.2  # of the number of candidate events
 

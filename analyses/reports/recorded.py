@@ -15,11 +15,6 @@ from analyses.recordings.prepare.candidate_events import N_SEARCHES
 from analyses.reports.text import interval, markdown, number, plural, rows_of, with_interval
 from analyses.tables import KINDS
 
-__all__ = ["KIND_NAMES", "LEAST_SEQUENCES", "accounts_table", "count_replay"]
-__all__ += ["describe_dependence", "describe_dependence_of_animals", "describe_rates"]
-__all__ += ["enough_sequences", "funnel", "intervals_over", "rate_in_words", "replay_by_chance"]
-__all__ += ["statistics_table", "stretches_of_kinds"]
-
 LEAST_SEQUENCES = 5
 """The least number of sequences of a statistic that is reported and compared."""
 

@@ -9,9 +9,6 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-__all__ = ["cells_in_markdown", "in_markdown", "interval", "listed", "markdown", "number", "plural"]
-__all__ += ["rows_of", "with_interval"]
-
 _MARKUP = re.compile(
     r"[\\`*~$|]|<(?=[a-zA-Z/!?])|\](?=[(\[:])|&(?=#?\w+;)|(?<!\w)_|_(?!\w)"
     r"|^(?:[#>+=]|-(?![\d.]))"

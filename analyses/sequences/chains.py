@@ -41,18 +41,6 @@ from replay.jit import kernel
 from replay.log.arrays import uninitialised
 from replay.log.backups import PHASES, REST, START
 
-__all__ = [
-    "DECODED",
-    "FITS_FORWARD",
-    "FITS_REVERSE",
-    "FORWARD",
-    "ORDERS",
-    "ORIENTATIONS",
-    "REVERSE",
-]
-__all__ += ["UNKNOWN", "Chains", "DecodedPaths", "Links", "chains", "decoded_backups"]
-__all__ += ["decoded_paths", "link_backups"]
-
 ORDERS = ("causal", "temporal")
 ORIENTATIONS = ("forward", "reverse")
 FORWARD, REVERSE, UNKNOWN = 0, 1, -1

@@ -46,8 +46,6 @@ from replay.checks import check_table, known_arguments
 from replay.log.backups import PHASES
 from replay.log.event_log import EventLog
 
-__all__ = ["classified", "classify", "classify_parts", "classify_paths", "find_sequences"]
-
 _CATEGORIES = {
     "phase": PHASES,
     "order": ORDERS,

@@ -22,8 +22,6 @@ from replay.jit import count_up_to, kernel, loop_kernel
 from replay.log.arrays import uninitialised
 from replay.log.blocks import LogBlock, window_ends
 
-__all__ = ["CHAINS", "ReplayCounts"]
-
 CHAINS = ("within_event", "across_events")
 """How chains are counted: within each replay event, or along causes across events."""
 

@@ -2,8 +2,6 @@
 
 from typing import NamedTuple
 
-__all__ = ["RECORDED", "Detection"]
-
 
 class Detection(NamedTuple):
     """The criteria of a study for place sequences.

@@ -29,8 +29,6 @@ from replay.checks import check_array, check_choice, check_whole
 from replay.jit import inlined, jitable, kernel, loop_kernel
 from replay.log.arrays import GrowingArray, uninitialised
 
-__all__ = ["Experience", "Pairs", "PathPiece", "number_of", "stitch"]
-
 _BY = ("states", "actions")
 
 

@@ -37,9 +37,6 @@ from replay.jit import count_up_to, inlined, kernel, loop_kernel
 from replay.log.arrays import uninitialised
 from replay.log.backups import PHASES, STEP
 
-__all__ = ["ACROSS", "WITHIN", "ChainKinds", "GrowingChains", "backup_rows", "chain_kinds"]
-__all__ += ["run_back"]
-
 WITHIN, ACROSS = 1, 2
 _IS_COMPOSED, _IS_UNEXPERIENCED = -1, -2
 _NO_ROWS, _NO_KINDS = np.empty(0, dtype=np.int64), np.empty(0, dtype=np.int32)

@@ -14,9 +14,6 @@ from analyses.sequences.suffix_automaton import SuffixAutomaton
 from analyses.tables import KINDS
 from replay.jit import kernel
 
-__all__ = ["AMBIGUOUS", "CHAIN_DIRECTIONS", "CHAIN_NOVELTIES", "FORWARD_EPISODE", "NEVER_TAKEN"]
-__all__ += ["NOVEL_PATH", "REVERSE_EPISODE", "Classes", "classify_chains"]
-
 CHAIN_DIRECTIONS = ("forward", "reverse", "both", "neither")
 _TAKEN_FORWARD, _TAKEN_REVERSE, _TAKEN_BOTH, _TAKEN_NEITHER = range(4)
 CHAIN_NOVELTIES = ("experienced", "composed", "unexperienced")

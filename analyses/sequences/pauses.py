@@ -26,9 +26,6 @@ from replay.checks import check_table, check_whole, shown
 from replay.log.event_log import EventLog
 from replay.log.schema import to_frame
 
-__all__ = ["find_segments", "kinds_in_places", "longest_event", "replayed_moves"]
-__all__ += ["segments_per_episode"]
-
 _SHORTEST_SEQUENCE = 3
 
 

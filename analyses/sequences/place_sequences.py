@@ -74,10 +74,6 @@ from replay.jit import kernel
 from replay.log.backups import PHASES
 from replay.log.event_log import EventLog
 
-__all__ = ["DIRECTIONS", "MOVE_LABELS", "NOVELTIES", "Detection", "at_least", "classified_places"]
-__all__ += ["count_place_sequences", "crossed_shortcuts", "headings_along", "note_difference"]
-__all__ += ["place_sequences", "runs_along"]
-
 MOVE_LABELS = ("forward", "backward", "both", "never")
 DIRECTIONS = ("forward", "reverse", "mixed", "both", "neither")
 NOVELTIES = ("experienced", "composed", "composed_mixed", "unexperienced")

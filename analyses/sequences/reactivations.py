@@ -24,8 +24,6 @@ from replay.jit import kernel
 from replay.log.event_log import EventLog
 from replay.log.schema import to_frame
 
-__all__ = ["reactivated_by", "reactivations", "reactivations_by_run"]
-
 _WHEN = ("run", "episode", "step", "time", "phase", "event")
 _MOVE = ("event", "state", "next_state", "action")
 

@@ -13,9 +13,6 @@ from numpy.typing import DTypeLike, NDArray
 from replay.checks import MOST_STATES, check_array, check_column, shown
 from replay.log.event_log import EventLog
 
-__all__ = ["SHARED", "Columns", "Logged", "log_of", "of_run", "rows_by_run", "runs_of"]
-__all__ += ["whole_columns"]
-
 SHARED = "codes_of_several_states"
 """In the provenance of a log whose states an encoder made."""
 

@@ -18,8 +18,6 @@ from numpy.typing import NDArray
 
 from replay.jit import kernel
 
-__all__ = ["Lists", "Sequences", "composition_columns", "count_different"]
-
 _WHOLE = ("composition_order", "n_episodes", "episode_matched", "episode_lag")
 _FLAGS = ("from_current_episode", "shortcut", "impossible")
 _DENSE = 1 << 20  # numbers, of which an array may hold one each

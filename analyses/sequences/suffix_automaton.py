@@ -25,9 +25,6 @@ from numpy.typing import NDArray
 from replay.jit import inlined, jitable, kernel
 from replay.log.arrays import GrowingArray
 
-__all__ = ["GrowingAutomaton", "LatestEnds", "SuffixAutomaton", "appended"]
-__all__ += ["prepended", "relocated", "second_ends"]
-
 _NODE = np.dtype(
     [
         ("link", np.int32),

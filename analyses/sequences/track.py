@@ -23,8 +23,6 @@ if TYPE_CHECKING:
 
 _TINY, _ROWS = np.finfo(np.float64).tiny, 256
 
-__all__ = ["Track", "closed_edges", "graph_of_log", "graph_of_task"]
-
 
 def graph_of_log(log: EventLog) -> nx.Graph:
     """Build the track of a log from the moves of its world, or else from those in the log.

@@ -15,7 +15,6 @@ from replay.files import check_path
 if TYPE_CHECKING:
     from analyses.jobs.study import Study
 
-__all__ = ["STUDIES", "draw_all", "find_study"]
 
 STUDIES = {
     "reproduction": "analyses.studies.brea_2018.reproduce",

@@ -8,8 +8,6 @@ from numpy.typing import NDArray
 from replay.checks import typed
 from replay.worlds.mdp import MDP, uniform_policy
 
-__all__ = ["Baselines", "baselines"]
-
 Rates = TypeVar("Rates", float, NDArray[np.float64])
 
 

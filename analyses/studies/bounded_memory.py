@@ -20,8 +20,6 @@ from replay.experiments import find_experiment
 from replay.learners import find_learner
 from replay.simulation import simulate
 
-__all__ = ["CAPACITIES", "STUDY", "measure_bounded_memory", "summarise_bounded_memory"]
-
 _EPISODES = (1, 2, 4, 8, 16, 32, 64, 128, 256)
 _TRANSITIONS = (4, 8, 16, 32, 64, 128, 256, 512, 1024, 2048)
 CAPACITIES: dict[str, tuple[int, ...]] = {

@@ -32,9 +32,6 @@ from replay.simulation import Run, simulate
 from replay.worlds.changing_worlds import find_world
 from replay.worlds.protocols import Protocol
 
-__all__ = ["PHASE_WINDOWS", "STUDY", "ChangePlan", "measure_change", "plan_change"]
-__all__ += ["summarise_rates", "summarise_recovery", "summarise_replay"]
-
 PHASE_WINDOWS = 50
 """Number of windows of each phase."""
 

@@ -29,7 +29,6 @@ from replay.worlds.trees import deterministic_tree, stochastic_tree
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-__all__ = ["GROWING_WORLDS", "STUDY", "DemandsPlan", "measure_demands", "plan_demands"]
 
 Builder = Callable[[int, np.random.Generator], MDP]
 

@@ -20,8 +20,6 @@ from analyses.plots.style import (
 from analyses.tables import KINDS, LEARNER_ORDER, in_order
 from replay.checks import check_table
 
-__all__ = ["hidden_states_figure", "kinds_in_codes_figure", "learned_states_figure"]
-
 _ENCODERS = {
     "true_states": "True states",
     "predictive_states": "Predictive states",

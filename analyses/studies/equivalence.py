@@ -43,8 +43,6 @@ from replay.worlds.trees import deterministic_tree
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-__all__ = ["LEARNERS", "STUDY", "WORLDS", "TreeLikeness", "changed_tree"]
-__all__ += ["compare_with_episodic_control", "equivalence_figure", "tree_likeness"]
 
 _ALL = 10_000  # pops, more than there are states
 LEARNERS: dict[str, tuple[str, dict[str, Any]]] = {

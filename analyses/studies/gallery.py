@@ -42,8 +42,6 @@ from replay.simulation import feed
 from replay.worlds.mazes import from_ascii
 from replay.worlds.mdp import MDP
 
-__all__ = ["gallery_figure", "laps", "next_replay", "plot_experience", "plot_next_replay"]
-
 _MAZE = """
 .........
 .###.###G

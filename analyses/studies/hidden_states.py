@@ -38,8 +38,6 @@ from replay.worlds.mazes import from_ascii
 from replay.worlds.mdp import MDP, uniform_policy
 from replay.worlds.observations import aliased, cued_t_maze, looks_of_walls
 
-__all__ = ["ENCODERS", "LEARNERS", "STUDY", "WORLDS"]
-
 LEARNERS = ("prioritized_sweeping", "episodic_control", "retrieved_episodes")
 """`retrieved_episodes` averages over episodes."""
 

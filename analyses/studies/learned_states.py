@@ -28,8 +28,6 @@ from replay.worlds.mazes import random_maze
 from replay.worlds.mdp import MDP, uniform_policy
 from replay.worlds.observations import place_code
 
-__all__ = ["ENCODERS", "LEARNERS", "SETTINGS", "STUDY", "act_in_maze"]
-
 LEARNERS = ("prioritized_sweeping", "episodic_control", "q_learning")
 
 ENCODERS = (

@@ -25,8 +25,6 @@ from replay.files import check_path, inside
 from replay.log.event_log import EventLog
 from replay.worlds.mdp import MDP
 
-__all__ = ["DecodedResults", "page_of_folders", "read_decoded", "read_log"]
-
 _DEFAULT_EXPERIMENT = "maze"
 _RECORDINGS = ("recording", "recordings")
 _DECODED = ("events.csv", "sequences.parquet", "paths.parquet", "experience.parquet")

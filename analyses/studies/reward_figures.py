@@ -29,9 +29,6 @@ from analyses.plots.style import (
 from analyses.tables import EXPERIMENT_ORDER, LEARNER_ORDER, in_order
 from replay.checks import check_table
 
-__all__ = ["bounded_memory_figure", "changes_figure", "demands_figure", "plot_bounded_memory"]
-__all__ += ["plot_change_rates", "plot_change_replay", "plot_demands"]
-
 _RATES = ["learner", "phase", "time_step", "mean", "ci_low", "ci_high"]
 _REPLAY = ["learner", "phase", "period", "kind", "per_step"]
 _PERIODS = ("before", "after")

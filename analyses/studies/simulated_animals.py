@@ -14,8 +14,6 @@ from replay.checks import check_whole, shown
 from replay.learners import find_learner
 from replay.tasks import Task, run_task
 
-__all__ = ["SAME_PARAMETERS", "animal_seed", "parameters", "simulated_replays"]
-
 SAME_PARAMETERS = {
     "learning_rate": 1.0,
     "discount": 0.9,

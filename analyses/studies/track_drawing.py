@@ -20,8 +20,6 @@ from replay.files import replacing
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-__all__ = ["draw_track_of"]
-
 
 def draw_track_of(
     source: str, out: Path, *, position: str | None = None, pixels_per_cm: float | None = None

@@ -21,8 +21,6 @@ from replay.tasks.published import TASKS, find_task
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-__all__ = ["SHOWN_LEARNERS", "STUDY", "TypicalReplayPlan", "measure_typical_replay"]
-__all__ += ["typical_replays"]
 
 SHOWN_LEARNERS = ("prioritized_memory_access", "prioritized_sweeping")
 """The default learners of `measure_typical_replay`."""

@@ -11,8 +11,6 @@ from typing import NoReturn, ParamSpec, TypeVar, get_args, get_type_hints
 
 import numpy as np
 
-__all__ = ["Named", "UnknownNameError", "known_arguments", "shown", "unknown_name"]
-
 _LONGEST = 60
 _ALIKE = 0.75  # so that learner is not suggested for learning_rate
 

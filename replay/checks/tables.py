@@ -14,9 +14,6 @@ from numpy.typing import NDArray
 
 from replay.checks.names import shown
 
-__all__ = ["check_all", "check_array", "check_cells", "check_column", "check_seconds"]
-__all__ += ["check_table"]
-
 _NUMBER = (bool, int, float, np.bool_, np.integer, np.floating)
 _LONGEST_STEP = 60.0  # seconds
 _MOST_NAMED = 20  # columns in a message

@@ -31,8 +31,6 @@ from numpy.typing import ArrayLike
 
 from replay.checks.names import shown
 
-__all__ = ["typed"]
-
 _Parameters = ParamSpec("_Parameters")
 _Result = TypeVar("_Result")
 _WORDS = {

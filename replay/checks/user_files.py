@@ -10,8 +10,6 @@ from functools import wraps
 from pathlib import Path
 from typing import ParamSpec, TypeVar
 
-__all__ = ["errors_located", "located"]
-
 _Parameters = ParamSpec("_Parameters")
 _Result = TypeVar("_Result")
 

@@ -17,10 +17,6 @@ import numpy as np
 
 from replay.checks.names import shown, unknown_name
 
-__all__ = ["LARGEST_NUMBER", "MOST_STATES", "SMALLEST_BIN", "check_bin_size", "check_choice"]
-__all__ += ["check_fits", "check_flag", "check_function", "check_list", "check_number"]
-__all__ += ["check_seed", "check_text", "check_whole"]
-
 LARGEST_NUMBER = 1e100
 """The largest reward, action value, position or length: so small that sums and squares stay finite.
 """

@@ -14,8 +14,6 @@ from replay.encoders.contract import Coder, Encoder, Walk, check_encoder, prepar
 from replay.encoders.vectors import KMeans
 from replay.jit import kernel
 
-__all__ = ["Clones"]
-
 _CONVERGED = 1e-5  # nats an observation; less is no improvement
 
 

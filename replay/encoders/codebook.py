@@ -15,8 +15,6 @@ from scipy.spatial.distance import cdist
 from replay.checks import check_fits, check_number
 from replay.jit import kernel
 
-__all__ = ["FEW", "Codebook", "codebook", "means", "refit_steps", "sample"]
-
 FEW = 0.5  # of the mean number of observations of a centre
 _MOST_PER_CODE = 50  # observations; more make k-means slower, not better
 _N_ITERATIONS = 10

@@ -29,8 +29,6 @@ from numpy.typing import NDArray
 
 from replay.checks import shown
 
-__all__ = ["Coder", "Encoder", "Walk", "check_encoder", "prepared"]
-
 
 class Walk(NamedTuple):
     """What was observed: a random walk before the run, and the run so far.

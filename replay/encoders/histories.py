@@ -16,8 +16,6 @@ from replay.encoders.vectors import Bins
 from replay.worlds.mdp import MDP
 from replay.worlds.observations import check_looks
 
-__all__ = ["BeliefStates", "LastObservations"]
-
 
 @dataclass(frozen=True)
 class LastObservations:

@@ -15,8 +15,6 @@ from replay.checks import MOST_STATES, check_whole
 from replay.encoders.codebook import FEW, Codebook, means, refit_steps, sample
 from replay.encoders.contract import Walk
 
-__all__ = ["PredictiveStates"]
-
 _CRITICAL = 1.8692  # of the Anderson-Darling statistic, for one of 10,000 normal samples
 _FEWEST = 20  # observations that can show that they are not normally distributed
 _MOST_PER_CODE = 500  # observations; rare places must be among them

@@ -16,8 +16,6 @@ from replay.encoders.contract import Coder, Encoder, Walk, check_encoder, prepar
 from replay.encoders.vectors import KMeans
 from replay.jit import jitable, kernel
 
-__all__ = ["StateMerging"]
-
 _SPREAD = 0.2  # of the evidence for a merge, by which it is blurred from the third start on
 _UNSEEN = 0.01  # observations that are counted beside those that were made
 

@@ -14,8 +14,6 @@ from replay.checks import MOST_STATES, check_fits, check_whole
 from replay.encoders.codebook import refit_steps
 from replay.encoders.contract import Walk
 
-__all__ = ["VariationalCodes"]
-
 _N_HIDDEN = 256  # units of each network
 _N_TOGETHER = 128  # observations in an update
 _LEARNING_RATE = 1e-3

@@ -13,8 +13,6 @@ from replay.checks import MOST_STATES, check_whole
 from replay.encoders.codebook import Codebook, codebook, refit_steps
 from replay.encoders.contract import Walk
 
-__all__ = ["Bins", "KMeans", "RandomProjections", "SlowFeatures"]
-
 
 @dataclass(frozen=True)
 class Bins:

@@ -29,10 +29,6 @@ from numpy.typing import NDArray
 
 from replay.jit.kernel_cache import announce, cached
 
-__all__ = ["LinkedCompiler", "LoopCompiler", "address_of", "as_int", "call", "count_up_to"]
-__all__ += ["inlined", "jitable", "kernel", "loop_kernel", "own_code", "uncached_kernel"]
-__all__ += ["working_seconds"]
-
 _codegen: Any = numba.core.codegen
 _compiler: Any = numba.core.compiler
 _event: Any = numba.core.event

@@ -23,8 +23,6 @@ import platformdirs
 
 from replay.sources import are_unchanged, digest_of, sources_of
 
-__all__ = ["announce", "cached"]
-
 _Function = TypeVar("_Function", bound=Callable[..., Any])
 
 _KEPT_SECONDS = 7 * 24 * 3600

@@ -26,9 +26,6 @@ from replay.parts.experiences import Outcomes
 from replay.parts.pauses import Earnings
 from replay.parts.world_model import WorldModel, assume, model_words, unknown_way_back, world_model
 
-__all__ = ["Memory", "Params", "back_up_edge", "description", "init", "learn", "most_backups"]
-__all__ += ["n_words", "replay"]
-
 
 class Params(NamedTuple):
     """Parameters of Dyna-Q.

@@ -32,9 +32,6 @@ from replay.parts.policies import best_tried
 from replay.parts.priority_queue import PriorityQueue, remove, set_priority
 from replay.parts.world_model import WorldModel
 
-__all__ = ["Memory", "Params", "causes", "description", "init", "learn", "most_backups"]
-__all__ += ["n_words", "replay"]
-
 
 class Params(NamedTuple):
     """Parameters of prioritized sweeping with full backups.

@@ -21,8 +21,6 @@ from replay.learners.contract import Description, Known, Pause, Sizes, Transitio
 from replay.log.backups import EPISODE_END, BackupBuffer, record
 from replay.parts.experiences import Episode, add_transition, begin_episode, episode, episode_words
 
-__all__ = ["Memory", "Params", "description", "init", "learn", "most_backups", "n_words", "replay"]
-
 
 class Params(NamedTuple):
     """Parameters of Monte Carlo learning.

@@ -25,8 +25,6 @@ from replay.parts.experiences import RecentSteps, discounted_return
 from replay.parts.policies import best_tried
 from replay.parts.traces import Traces
 
-__all__ = ["Memory", "Params", "description", "init", "learn", "most_backups", "n_words"]
-
 
 class Params(NamedTuple):
     """Parameters of n-step temporal-difference learning.

@@ -61,9 +61,6 @@ from replay.parts.places import known_world, likeliest_outcomes
 from replay.parts.policies import draw_weighted, softmax
 from replay.worlds.mdp import MDP
 
-__all__ = ["Memory", "Params", "act", "description", "explore", "init", "learn", "most_backups"]
-__all__ += ["n_words", "replay"]
-
 _REWARDS, _MOVES = 0, 1
 
 

@@ -22,8 +22,6 @@ from replay.parts import traces
 from replay.parts.policies import best_tried
 from replay.parts.traces import Traces
 
-__all__ = ["Memory", "Params", "description", "init", "learn", "most_backups", "n_words"]
-
 
 class Params(NamedTuple):
     """Parameters of Q(lambda).

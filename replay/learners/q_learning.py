@@ -20,9 +20,6 @@ from replay.learners.contract import Description, Known, Sizes, Transition
 from replay.log.backups import ONLINE, BackupBuffer, record
 from replay.parts.policies import best_tried
 
-__all__ = ["Memory", "Params", "back_up", "description", "init", "learn", "most_backups"]
-__all__ += ["n_words", "target"]
-
 
 class Params(NamedTuple):
     """Parameters of Q-learning.

@@ -12,9 +12,6 @@ from replay.learners.contract import Between, Choice
 from replay.parts.pauses import MOMENTS
 from replay.parts.policies import POLICIES
 
-__all__ = ["SHARED", "Count", "DiscountBelowOne", "InitialValue", "InverseTemperature", "Mean"]
-__all__ += ["Moment", "NotNegative", "PolicyKind", "PositiveCount", "Share", "Threshold"]
-
 Share = Annotated[float, Between(0.0, 1.0)]
 """A number from 0 to 1: a probability, a rate or a discount."""
 DiscountBelowOne = Annotated[

@@ -49,8 +49,6 @@ from replay.parts.experiences import Experiences
 from replay.parts.pauses import END_AND_REST, is_due, most_pauses, phases_of
 from replay.parts.policies import draw_weighted
 
-__all__ = ["Memory", "Params", "description", "init", "learn", "most_backups", "n_words", "replay"]
-
 _BIASES = ("proportional", "prioritized", "reward", "random", "expected_reward")
 """How the experience to replay is chosen."""
 _PROPORTIONAL, _PRIORITIZED, _REWARD, _RANDOM, _EXPECTED_REWARD = range(5)

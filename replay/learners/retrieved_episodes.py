@@ -33,8 +33,6 @@ from replay.parts.experiences import RecentSteps
 from replay.parts.pauses import Earnings
 from replay.parts.policies import best_tried
 
-__all__ = ["Memory", "Params", "description", "init", "learn", "most_backups", "n_words", "replay"]
-
 
 class Params(NamedTuple):
     """Parameters of control by retrieved episodes.

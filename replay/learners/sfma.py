@@ -59,10 +59,6 @@ from replay.parts.places import known_world, likeliest_outcomes
 from replay.parts.policies import draw_weighted
 from replay.worlds.mdp import MDP
 
-__all__ = ["DEFAULT_MODE", "DYNAMIC_MODE", "MODES", "REVERSE_MODE", "Memory", "Params"]
-__all__ += ["Similarity", "description", "explore", "init", "learn", "link", "most_backups"]
-__all__ += ["n_words", "replay", "similarity_of", "similarity_words"]
-
 
 class Similarity(NamedTuple):
     """The arrays of the default representation."""

@@ -51,8 +51,6 @@ from replay.parts.pauses import STEP_AND_REST, is_due, most_pauses, phases_of
 from replay.parts.places import Numbering, meet, numbering
 from replay.parts.world_model import WorldModel, edge_to, model_words, world_model
 
-__all__ = ["Memory", "Params", "description", "init", "learn", "most_backups", "n_words", "replay"]
-
 
 class Params(NamedTuple):
     """Parameters of SR-Dyna.

@@ -7,8 +7,6 @@ from numpy.random import Generator
 from replay.learners.contract import Known
 from replay.parts.policies import draw_uniform
 
-__all__ = ["act", "most_backups", "n_words"]
-
 
 def act(params: Any, memory: Any, state: int, rng: Generator) -> int:
     """Draw any action with the same probability."""

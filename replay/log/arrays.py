@@ -12,8 +12,6 @@ from typing import IO, Any
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
-__all__ = ["GrowingArray", "uninitialised"]
-
 _SMALLEST = 1 << 17
 _MOST_BYTES = 1 << 27
 _MOST_IN_MEMORY = 1 << 25

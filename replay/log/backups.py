@@ -13,9 +13,6 @@ from numpy.typing import NDArray
 from replay.jit import inlined
 from replay.log.arrays import uninitialised
 
-__all__ = ["BACKUP", "EPISODE_END", "ONLINE", "PHASES", "REST", "START", "STEP", "TRACE"]
-__all__ += ["EVALUATION", "BackupBuffer", "backup_buffer", "keeps", "reactivate", "record"]
-
 PHASES = ("online", "trace", "step", "episode_end", "start", "rest")
 ONLINE, TRACE, STEP, EPISODE_END, START, REST = range(6)
 

@@ -9,8 +9,6 @@ from numpy.typing import NDArray
 
 from replay.log.event_log import EventLog
 
-__all__ = ["STEPS_PER_BLOCK", "LogBlock", "window_ends"]
-
 STEPS_PER_BLOCK = 1 << 18
 """Largest number of steps in a block."""
 

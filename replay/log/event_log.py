@@ -22,7 +22,6 @@ from numpy.typing import NDArray
 
 from replay.checks import check_choice, check_list, check_whole, shown, typed, unknown_name
 from replay.log import parquet
-from replay.log.parquet import LogError
 from replay.log.schema import (
     SCHEMA,
     WHOLE_RUN,
@@ -41,7 +40,6 @@ from replay.worlds.mdp import MDP
 if TYPE_CHECKING:
     import networkx as nx
 
-__all__ = ["EventLog", "LogError"]
 
 _MOST_SHOWN = 10  # runs, in a notebook
 

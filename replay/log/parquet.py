@@ -30,9 +30,6 @@ from replay.log.schema import SCHEMA, Columns, check_values, schema_of
 from replay.log.worlds import ClosedMoves, check_closed, mdp_from_json, mdp_to_json
 from replay.worlds.mdp import MDP
 
-__all__ = ["LogError", "LogFileWriter", "beginning", "parts", "read", "read_closed"]
-__all__ += ["read_world", "writing"]
-
 _VERSION = 1
 _KEY = b"hippocampal-replay"
 _WORLD = "world.json"

@@ -20,9 +20,6 @@ from replay.jit import kernel
 from replay.log.arrays import uninitialised
 from replay.log.backups import PHASES, START, STEP
 
-__all__ = ["SCHEMA", "WHOLE_RUN", "Columns", "Excerpt", "Rows", "check_values", "complete"]
-__all__ += ["schema_of", "to_frame"]
-
 Columns = dict[str, NDArray[Any]]
 """The columns of one table, each of shape (n_rows,); `phase` as an index of ``PHASES``."""
 

@@ -19,9 +19,6 @@ from replay.checks import check_array, check_list, check_whole, shown
 from replay.files import read_file, replacing
 from replay.worlds.mdp import MDP
 
-__all__ = ["ClosedMoves", "check_closed", "closed_moves", "mdp_from_json", "mdp_to_json"]
-__all__ += ["read_mdp", "read_mdps", "write_mdps"]
-
 ClosedMoves = Mapping[int, tuple[tuple[int, int], ...]]
 """Step -> the moves (state, next_state) that are closed from then on, until the next such step."""
 

@@ -23,8 +23,6 @@ from numpy.typing import NDArray
 from replay.jit import inlined
 from replay.parts.markov_chain import MarkovChain, expected_visits, sum_visits
 
-__all__ = ["Elimination", "elimination", "solve_visits", "solve_visits_from"]
-
 _MOST_PER_EDGE = 16
 _NONE = -1
 

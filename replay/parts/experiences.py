@@ -15,11 +15,6 @@ from replay.jit import inlined
 from replay.parts.pauses import Transition
 from replay.parts.world_model import WorldModel, draw_edge, edge_to, remember
 
-__all__ = ["Episode", "Experiences", "Outcomes", "RecentSteps", "add_step", "add_transition"]
-__all__ += ["begin_episode", "discounted_return", "draw_outcome", "episode", "episode_words"]
-__all__ += ["experience_at", "experience_words", "experiences_of", "outcome_words"]
-__all__ += ["outcomes_of", "recent_steps", "remember_outcome", "step_words"]
-
 _EXPERIENCE = np.dtype(
     {
         "names": ["strength", "reward", "state", "next_state", "action", "terminated"],

@@ -17,9 +17,6 @@ from numpy.typing import NDArray
 
 from replay.jit import inlined
 
-__all__ = ["MarkovChain", "chain_words", "expected_visits", "long_run_shares", "markov_chain"]
-__all__ += ["move", "set_edge", "sum_visits"]
-
 _EDGE = np.dtype([("probability", np.float64), ("next_state", np.int32), ("next_out", np.int32)])
 _TOLERANCE = 1e-15
 _MOST_SWEEPS = 10_000

@@ -25,8 +25,6 @@ from replay.parts.elimination import Elimination, elimination, solve_visits
 from replay.parts.markov_chain import MarkovChain, long_run_shares, markov_chain, set_edge
 from replay.parts.world_model import WorldModel
 
-__all__ = ["NEEDS", "ONE", "SUCCESSORS", "Need", "count_need", "need_of", "set_policy_moves"]
-
 NEEDS = ("successor_representation", "stationary_distribution", "current_state", "one")
 """Definitions of need. ``successor_representation``: the discounted number of expected visits from
 the agent's state on; at rest, the share of time in the long run. ``stationary_distribution``: that

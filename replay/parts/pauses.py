@@ -29,12 +29,6 @@ from replay.jit import inlined
 from replay.log.backups import EPISODE_END, REST, START, STEP
 from replay.parts.policies import best_tried
 
-__all__ = ["ALWAYS", "EACH_STEP", "END", "END_AND_REST", "IN_PAUSES", "IN_REST", "MOMENTS"]
-__all__ += ["START_AND_END", "STEP_AND_REST", "Earnings", "Pause", "PauseParams", "Sizes"]
-__all__ += ["Transition", "earnings", "earnings_words", "goes_on", "is_due", "is_over_by_chance"]
-__all__ += ["is_worth_it", "latest_change", "most_pauses", "note_change", "note_experience"]
-__all__ += ["phases_of"]
-
 
 class Sizes(NamedTuple):
     """Sizes for which the memory of a learner must have room."""

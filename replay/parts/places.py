@@ -11,9 +11,6 @@ from numpy.typing import NDArray
 from replay.jit import inlined
 from replay.worlds.mdp import MDP
 
-__all__ = ["Numbering", "forget_all", "join", "known_world", "likeliest_outcomes", "meet"]
-__all__ += ["numbering"]
-
 
 class Numbering(NamedTuple):
     """The arrays of the list."""

@@ -18,9 +18,6 @@ from numpy.typing import NDArray
 
 from replay.jit import inlined
 
-__all__ = ["EPSILON_GREEDY", "POLICIES", "SOFTMAX", "Policy", "best_tried", "best_value"]
-__all__ += ["draw_action", "draw_uniform", "draw_weighted", "epsilon_greedy", "softmax"]
-
 POLICIES = ("softmax", "epsilon_greedy")
 SOFTMAX, EPSILON_GREEDY = range(2)
 

@@ -14,9 +14,6 @@ from numpy.typing import NDArray
 
 from replay.jit import as_int, inlined
 
-__all__ = ["PriorityQueue", "causes_of", "clear", "pop", "priority_queue", "queue_words", "remove"]
-__all__ += ["set_priority", "tick"]
-
 
 class PriorityQueue(NamedTuple):
     """The arrays of the heap. It holds each state once at most, so it never needs more room."""

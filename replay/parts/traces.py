@@ -19,8 +19,6 @@ from numpy.typing import NDArray
 from replay.jit import inlined
 from replay.log.backups import TRACE, BackupBuffer, keeps, record
 
-__all__ = ["Traces", "add_trace", "back_up_traced", "clear_traces", "trace_words", "traces"]
-
 _SMALLEST = 1e-12
 _ROOM = 256
 

@@ -36,9 +36,6 @@ from numpy.typing import NDArray
 from replay.jit import inlined
 from replay.parts.priority_queue import PriorityQueue, clear, priority_queue, queue_words
 
-__all__ = ["WorldModel", "assume", "clear_model", "count_transition", "draw_edge", "edge_to"]
-__all__ += ["fade", "model_words", "remember", "unknown_way_back", "world_model"]
-
 _NOTHING = 1e-30  # a weight, in outcomes, that is too small to change any average
 
 _EDGE = np.dtype(

@@ -26,8 +26,6 @@ from replay.simulation.loop import STEP_ROW, Clock, Course, Given, World, checke
 from replay.worlds.mdp import MDP
 from replay.worlds.protocols import Protocol
 
-__all__ = ["Driver", "LogWriter", "changing_tables", "replay_stream", "way_back", "world_tables"]
-
 _BACKUPS_PER_BUFFER = 1 << 17  # large enough for huge pages, which are cheaper to touch first
 _MOST_STEPS = 1 << 20
 _NEVER = np.iinfo(np.int64).max

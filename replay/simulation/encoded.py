@@ -24,7 +24,6 @@ from replay.worlds.mdp import MDP
 if TYPE_CHECKING:
     from gymnasium import Env
 
-__all__ = ["EncodedRun", "act_encoded", "in_places"]
 
 _SHARED = "codes_of_several_states"
 _PURE = 0.95  # of the observations of a code are of one state

@@ -34,8 +34,6 @@ from replay.simulation.driver import Driver, LogWriter, replay_stream, way_back
 from replay.simulation.loop import STEP_ROW, Given
 from replay.worlds.mdp import MDP
 
-__all__ = ["RecordedExperience", "feed", "paid_rewards"]
-
 _NUMBERS = "States are numbered from 0; pandas.factorize turns names into numbers."
 _OPTIONAL = ("truncated", "next_action", "start_state", "time")
 

@@ -21,8 +21,6 @@ from replay.jit import call, count_up_to, inlined, loop_kernel, own_code, uncach
 from replay.learners.contract import Learner, Pause, Transition
 from replay.log import backups
 
-__all__ = ["STEP_ROW", "Clock", "Course", "Given", "World", "draw_start", "kernel_of"]
-
 STEP_ROW = np.dtype(
     [
         ("reward", np.float64),

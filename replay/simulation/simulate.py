@@ -28,7 +28,6 @@ from replay.worlds.protocols import Phase, Protocol
 if TYPE_CHECKING:
     from gymnasium import Env
 
-__all__ = ["Run", "simulate"]
 
 _STARTS = ("start_state", "start_cumulative")
 _MOST_STEPS = 10**15  # a hundred days even of the fastest learner

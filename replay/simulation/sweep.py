@@ -15,8 +15,6 @@ from replay.simulation.simulate import simulate
 from replay.worlds.mdp import MDP
 from replay.worlds.protocols import Protocol
 
-__all__ = ["sweep"]
-
 _MOST_RUNS = 100_000
 _OWN_COLUMNS = ("seed", "time_step", "reward_rate")
 

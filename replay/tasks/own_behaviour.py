@@ -16,8 +16,6 @@ from replay.simulation.driver import Driver, LogWriter, changing_tables, way_bac
 from replay.simulation.loop import Given
 from replay.tasks.task import Lap, Task, begin_protocol, next_lap
 
-__all__ = ["LONGEST_LAP", "ActingAnimal", "noisy"]
-
 LONGEST_LAP = 3000
 """After so many steps a lap is cut off, and the animal is carried to the end of the given path."""
 

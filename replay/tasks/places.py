@@ -32,8 +32,6 @@ from replay.checks import (
 from replay.worlds.graphs import anticlockwise
 from replay.worlds.mdp import MDP
 
-__all__ = ["Places", "Rule", "State", "explore"]
-
 _AWAY, _TOWARDS = ">", "<"
 
 

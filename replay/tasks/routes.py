@@ -12,8 +12,6 @@ from replay.checks import check_choice, shown, typed
 from replay.tasks.places import Rule, check_graph, explore
 from replay.tasks.task import Block, Lap, Laps, Task, check_blocks
 
-__all__ = ["both_directions", "random_walk", "shortest_path", "task_of_routes", "without_edges"]
-
 
 @typed
 def shortest_path(graph: nx.Graph, start: str, end: str, rng: np.random.Generator) -> list[str]:

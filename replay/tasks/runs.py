@@ -20,8 +20,6 @@ from replay.tasks.own_behaviour import ActingAnimal, noisy
 from replay.tasks.published import TaskEntry, find_task
 from replay.tasks.task import Lap, Task, begin_protocol, next_lap
 
-__all__ = ["BEHAVIOURS", "GivenLaps", "TaskRun", "give_laps", "replay_laps", "run_task"]
-
 BEHAVIOURS = ("given", "own")
 
 

@@ -27,8 +27,6 @@ from replay.checks import (
 from replay.tasks.places import Places, check_moves, check_node_rewards
 from replay.worlds.mdp import MDP
 
-__all__ = ["Block", "Lap", "Laps", "Task", "begin_protocol", "check_blocks", "next_lap"]
-
 _MOST_SHOWN = 20  # blocks, in a notebook
 _HEADING = re.compile(r"[^{}]*\{\}[^{}]*")
 _LANE_CM = 4.0  # separates the two directions of travel in a figure

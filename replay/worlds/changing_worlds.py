@@ -31,8 +31,6 @@ from replay.worlds.protocols import Phase, Protocol
 from replay.worlds.transitions import close_moves
 from replay.worlds.trees import stochastic_tree
 
-__all__ = ["WORLDS", "drifting_tree", "find_world", "moving_reward", "moving_wall", "shortcut"]
-
 _Seed = int | Sequence[int] | np.random.Generator | None
 
 _MOST_DRAWS = 1000

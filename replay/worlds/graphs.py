@@ -37,8 +37,6 @@ from replay.worlds.transitions import (
     list_transitions,
 )
 
-__all__ = ["from_networkx", "to_networkx"]
-
 _MOST_STEPS = 1_000_000
 _SHORTEST = 10.0  # cm, of all edges of a track; an animal is longer
 

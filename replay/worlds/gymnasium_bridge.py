@@ -24,8 +24,6 @@ except ImportError as error:
         'Gymnasium is not installed; get it with: pip install "hippocampal-replay[gymnasium]"'
     ) from error
 
-__all__ = ["MDPEnv", "ObservedEnv", "from_gymnasium"]
-
 
 _N_RESETS = 1000
 _FARTHEST = 0.11  # of a share of these from its probability: chance goes farther once in 10^10

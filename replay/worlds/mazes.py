@@ -30,8 +30,6 @@ from replay.checks import (
 from replay.worlds.mdp import MDP
 from replay.worlds.transitions import close_moves
 
-__all__ = ["barriers", "from_ascii", "layout", "open_maze", "random_maze", "two_way_track"]
-
 _MOST_CELLS = 3000  # along a side
 _PLACES = (  # what may be drawn on lines of cells, and between two of them
     (("a cell", "#. SG"), ("between two cells of a line", " |")),

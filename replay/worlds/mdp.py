@@ -47,7 +47,6 @@ if TYPE_CHECKING:
     import gymnasium
     import networkx as nx
 
-__all__ = ["MDP", "uniform_policy"]
 
 PROBABILITY_TOLERANCE = 1e-9
 _MOST_SHOWN = 8  # names of actions, in a notebook

@@ -13,8 +13,6 @@ from replay.worlds.mdp import MDP
 if TYPE_CHECKING:
     from gymnasium import Env
 
-__all__ = ["aliased", "check_looks", "cued_t_maze", "looks_of_walls", "pixels", "place_code"]
-
 
 def place_code(
     mdp: MDP,

@@ -20,8 +20,6 @@ from numpy.typing import ArrayLike, NDArray
 from replay.checks import check_array, check_list, check_text, check_whole, shown
 from replay.worlds.mdp import MDP
 
-__all__ = ["Phase", "Protocol"]
-
 _MOST_PHASES = 1000
 _MOST_SHOWN = 20  # phases, in a notebook
 _MOST_STEPS = 2**53  # of a phase; the steps of a run are counted by int64

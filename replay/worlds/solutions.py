@@ -25,8 +25,6 @@ from scipy.sparse.linalg import splu
 
 from replay.checks import check_array, check_number, shown
 
-__all__ = ["Solution", "reward_rate", "solve", "steps_to_end"]
-
 # Actions are tied if their values differ by less than this share of the rewards summed in them.
 TIE_TOLERANCE = 1e-12
 _HALVES = 2.0**27 + 1

@@ -28,11 +28,6 @@ from replay.checks import (
     shown,
 )
 
-__all__ = ["check_drawing", "make_circular_track", "make_figure8_track", "make_linear_track"]
-__all__ += ["make_plus_maze_track", "make_tmaze_track", "make_track_graph", "make_wtrack"]
-__all__ += ["make_ymaze_track"]
-
-
 _MOST_SEGMENTS = 1_000_000
 _TOUCHING = 0.01  # of the shortest edge that ends there: what is nearer is meant to be one place
 _BENT = 1.001  # of the straight way

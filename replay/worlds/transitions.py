@@ -14,8 +14,6 @@ from numpy.typing import NDArray
 
 from replay.checks import LARGEST_NUMBER, check_array, check_list, check_text, shown
 
-__all__ = ["Transitions", "close_moves", "list_transitions"]
-
 _MOST_ROWS = 2**31 - 2  # pairs of state and action are numbered by int32
 
 

@@ -18,8 +18,6 @@ from numpy.typing import NDArray
 from replay.checks import MOST_STATES, check_choice, check_seed, check_whole, shown
 from replay.worlds.mdp import MDP
 
-__all__ = ["deterministic_tree", "stochastic_tree"]
-
 REWARDS = ("terminal", "intermittent")
 
 _MOST_ENTRIES = 200_000_000

@@ -17,8 +17,6 @@ from analyses.recordings.basics.settings import Settings
 from replay.checks import check_array, check_number, typed
 from replay.worlds.mdp import MDP
 
-__all__ = ["arena_graph", "describe_arena", "find_arena", "is_open", "world_of"]
-
 _SHORTEST = 30.0  # cm, of the extent of positions
 _MOST_BINS = 10**6
 _LEAST_PART = 0.05  # of all bins: smaller separate parts are stray positions

@@ -39,9 +39,6 @@ from replay.checks import (
 )
 from replay.worlds.tracks import check_drawing
 
-__all__ = ["BinnedTrack", "Projection", "bins_between", "bins_on_way", "cut_track", "project"]
-
-
 _COPIES = 4  # of the distances between nodes, while they are computed
 _LONGEST = 10_000.0  # cm; the distances between bins of 1 cm take 1 GB
 _MOST_SQUARES = 6400  # an arena of 4 m x 4 m in bins of 5 cm; the distances take 330 MB

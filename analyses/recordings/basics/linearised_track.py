@@ -16,8 +16,6 @@ from numpy.typing import NDArray
 
 from analyses.recordings.basics.binned_track import BinnedTrack
 
-__all__ = ["LinearisedTrack", "linearise"]
-
 _GAP = 0.07
 
 

@@ -27,8 +27,6 @@ from scipy.cluster.vq import kmeans2, vq
 from analyses.recordings.basics.observed import check_times
 from replay.checks import check_array
 
-__all__ = ["MarkClasses", "classes_of_marks", "describe_classes", "exchanged"]
-
 _MOST_CLASSES, _SPIKES_OF_CLASS = 16, 100
 _MOST_FITTED = 20_000  # spikes of an electrode
 _SEED = 0  # of k-means

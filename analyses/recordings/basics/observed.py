@@ -15,10 +15,6 @@ from numpy.typing import ArrayLike, NDArray
 
 from replay.checks import check_array, check_list
 
-__all__ = ["LONGEST_GAP", "LONGEST_LOST", "Observed", "Seen", "check_digits"]
-__all__ += ["check_intervals", "check_times", "common", "joined", "order_in_time"]
-__all__ += ["outside_of", "seconds_in", "stretches", "tracked", "with_spikes", "within"]
-
 _TIME_BIN = 0.005  # s
 _AMONG_EARLIER = 10  # changes between stretches for each step back: rows in any order have 2
 

@@ -13,8 +13,6 @@ from analyses.recordings.basics.observed import Observed, common
 from analyses.recordings.basics.recording import Recording
 from replay.checks import typed
 
-__all__ = ["join_parts"]
-
 
 @typed
 def join_parts(*parts: Recording) -> Recording:

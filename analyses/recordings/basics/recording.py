@@ -41,8 +41,6 @@ from replay.checks import (
     typed,
 )
 
-__all__ = ["FieldPotential", "Posterior", "Recording", "check_bins", "check_events", "sampled_at"]
-
 _MOST_SHOWN = 20
 _OFF_TRACK = 10.0
 _TOLERANCE = 1e-3

@@ -10,9 +10,6 @@ from analyses.sequences.detection import RECORDED, Detection
 if TYPE_CHECKING:
     import networkx as nx
 
-__all__ = ["ARENA", "DETECTED_IN", "FARTHEST", "FIND", "FIND_DECODED", "FIND_RIPPLES"]
-__all__ += ["MEDIAN_SPAN", "MOST_UNKNOWN", "N_SESSIONS", "RIPPLES", "RUN", "Criteria"]
-__all__ += ["Files", "Judgement", "Settings", "judgement_for"]
 
 MOST_UNKNOWN = 0.2
 """The largest share of positions on the track that may be unknown."""

@@ -12,8 +12,6 @@ from analyses.recordings.decide.scoring import Scored
 from analyses.recordings.prepare.recorded_experience import suggested_ends
 from analyses.recordings.prepare.session import Session
 
-__all__ = ["AS_CHOSEN", "shares_by_choice"]
-
 AS_CHOSEN = "as chosen"
 """The name of the choice that was made, beside which others are shown."""
 _LEAST_LENGTHS, _LARGEST_JUMPS, _LEVELS = (3, 5), (1, 3), (0.05, 0.01)

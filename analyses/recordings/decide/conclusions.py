@@ -42,8 +42,6 @@ from analyses.sequences.track import graph_of_log
 from replay.log.event_log import EventLog
 from replay.worlds.mdp import MDP
 
-__all__ = ["Conclusions", "conclude", "conclude_session", "path_radius", "replayed_sequences"]
-
 _APART = 1e-6  # s, between two intervals of pynapple
 _HALF = 0.5  # the mean probability of continuous movement, by another program
 _CONTROLS = ["control", "n", "least_evidence", "rate", "ci_low", "ci_high"]

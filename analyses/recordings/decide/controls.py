@@ -29,9 +29,6 @@ from analyses.recordings.basics.settings import Judgement
 from analyses.recordings.prepare.state_space_decoder import walk_transitions
 from replay.checks import check_number
 
-__all__ = ["BLOCKS", "CONTROLS", "EXCHANGED", "Calibration", "calibrate", "control_counts"]
-__all__ += ["least_reached", "tail_rates", "with_exchanged_cells", "without_replay"]
-
 EXCHANGED, BLOCKS = "exchanged_cells", "blocks"
 CONTROLS = {
     EXCHANGED: "the event's own spikes, with the fields of other cells",

@@ -33,8 +33,6 @@ from analyses.recordings.basics.observed import Observed, seconds_in
 from analyses.recordings.basics.settings import RUN
 from analyses.tables import KINDS
 
-__all__ = ["block_length", "compare_epochs", "count_blocks", "count_in_epochs"]
-
 _N_BLOCKS, _SHORTEST, _LONGEST = 8, 30.0, 300.0
 _LEAST_BLOCKS = 4
 _N_PERMUTATIONS = 9999

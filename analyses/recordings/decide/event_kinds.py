@@ -17,9 +17,6 @@ from analyses.tables import KINDS
 from replay.log.event_log import EventLog
 from replay.worlds.mdp import MDP
 
-__all__ = ["ExperiencedPiece", "count_kinds", "event_kinds", "experienced_pieces"]
-__all__ += ["kinds_on_lines"]
-
 _NO_SEQUENCE = "no_sequence"
 
 

@@ -19,8 +19,6 @@ from analyses.recordings.prepare.likelihood import log_likelihood
 from analyses.recordings.prepare.session import Session
 from analyses.recordings.prepare.state_space_decoder import state_posterior
 
-__all__ = ["HeldOut", "held_out"]
-
 _FOLDS = 5
 _MOST_EVENTS, _LEAST_SPIKES, _LEAST_CELLS = 200, 10, 8
 _HALF = 0.5  # of what is expected: a field that reaches less does not hold

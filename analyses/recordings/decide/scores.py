@@ -19,16 +19,6 @@ from analyses.recordings.basics.binned_track import BinnedTrack
 from replay.checks import check_number
 from replay.jit import kernel
 
-__all__ = [
-    "USUAL_SCORES",
-    "Route",
-    "find_routes",
-    "line_fit",
-    "usual_routes",
-    "usual_scores",
-    "weighted_correlation",
-]
-
 USUAL_SCORES = ("weighted_correlation", "line_fit")
 _MOST_LOOPS = 4  # a track with more has too many routes to list
 

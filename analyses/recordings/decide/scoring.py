@@ -24,8 +24,6 @@ from analyses.recordings.prepare.travel import (
 )
 from replay.checks import check_whole
 
-__all__ = ["SENSES", "Scored", "n_blocks", "score_all", "score_block"]
-
 SENSES = ("forward", "reverse", "undecided")
 """Whether cells head with the travel of a stretch or against it."""
 

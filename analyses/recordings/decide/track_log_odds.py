@@ -22,8 +22,6 @@ from analyses.recordings.basics.binned_track import BinnedTrack, bins_between
 from analyses.recordings.basics.settings import Settings
 from analyses.recordings.prepare.likelihood import bayesian_posterior, log_likelihood
 
-__all__ = ["common_cells", "log_odds", "track_log_odds", "tracks_to_compare"]
-
 _LEAST_PEAK = Settings().least_peak  # Hz, on both tracks
 
 

@@ -30,9 +30,6 @@ from analyses.recordings.prepare.likelihood import count_spikes, log_likelihood
 from analyses.recordings.prepare.running import Running
 from analyses.recordings.prepare.travel import Travel, stretches_of, travel_posterior
 
-__all__ = ["N_SEARCHES", "Detected", "candidate_events", "exchanged_spikes", "is_covered"]
-__all__ += ["travel_events"]
-
 _LONGEST = 10.0  # s
 _LONG = 2.0  # s: of bursts that may be replay; those of running along the track last longer
 PAUSE = 1.0

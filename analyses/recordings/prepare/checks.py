@@ -10,9 +10,6 @@ from analyses.recordings.basics.recording import Recording
 from analyses.recordings.basics.settings import DETECTED_IN, Judgement, Settings
 from replay.checks import check_choice, check_list, check_number, check_whole, shown
 
-__all__ = ["check_bins_in_states", "check_data", "check_judgement", "check_settings"]
-__all__ += ["check_state_size"]
-
 _LARGEST_BIN = 2 / 3  # of a state, so that the centre of a bin is near that of each state
 
 

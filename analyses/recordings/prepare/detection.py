@@ -31,9 +31,6 @@ from analyses.recordings.basics.recording import FieldPotential
 from analyses.recordings.basics.settings import Criteria
 from replay.checks import check_number
 
-__all__ = ["Signal", "check_criteria", "find_events", "find_in", "multiunit_rate", "ripple_power"]
-__all__ += ["ripple_power_of", "signals_of_rate", "signals_within"]
-
 _RIPPLE_BAND = (150.0, 250.0)  # Hz
 _MS, _RATE_SD, _POWER_SD = 0.001, 0.015, 0.004  # s: of the rate, and of smoothing
 _LOST = 2.5  # sampling intervals; times that were rounded to ms are two apart at up to 2 kHz

@@ -13,8 +13,6 @@ from analyses.recordings.basics.binned_track import BinnedTrack, project
 from analyses.recordings.prepare.likelihood import count_spikes, log_likelihood
 from analyses.recordings.prepare.state_space_decoder import state_posterior, walk_of_states
 
-__all__ = ["EVIDENCE", "EventEvidence", "Evidence"]
-
 EVIDENCE = (
     "events.csv", "paths.parquet", "spikes.parquet", "traces.parquet", "place_fields.parquet",
 )  # fmt: skip

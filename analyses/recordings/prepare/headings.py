@@ -27,19 +27,6 @@ from analyses.recordings.basics.observed import Seen
 from analyses.recordings.basics.settings import Settings
 from analyses.recordings.prepare.place_fields import place_fields, sums_by
 
-__all__ = [
-    "LEAST_DIFFERENT",
-    "HeadedFields",
-    "headed_fields",
-    "heading_between",
-    "heading_of_ways",
-    "is_run_both_ways",
-    "outward_along",
-    "travel",
-    "with_headings",
-    "with_unknown",
-]
-
 LEAST_DIFFERENT = 6
 """The least number of cells that differ between headings, with which one can be told: with fewer,
 more than one in 20 random exchanges of their fields agree with an event."""

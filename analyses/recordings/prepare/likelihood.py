@@ -21,8 +21,6 @@ from numpy.typing import ArrayLike, NDArray
 
 from replay.checks import check_number
 
-__all__ = ["bayesian_posterior", "check_likelihoods", "count_spikes", "log_likelihood"]
-
 _LOWEST_RATE = 1e-10
 
 

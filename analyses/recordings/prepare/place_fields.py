@@ -15,8 +15,6 @@ from analyses.recordings.basics.settings import Settings
 from analyses.recordings.prepare.likelihood import log_likelihood
 from analyses.recordings.prepare.running import Running, running_bins, seen_in
 
-__all__ = ["DecodingError", "decoding_error", "place_fields", "recorded_fields", "sums_by"]
-
 _DECODED_AT_ONCE = 0.25  # s
 _N_PARTS = 5
 _SEED = 0  # of the chance level

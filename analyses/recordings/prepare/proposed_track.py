@@ -18,8 +18,6 @@ from scipy import ndimage
 
 from replay.checks import check_array
 
-__all__ = ["proposed_track"]
-
 _N_BINS = 110  # along the diagonal of all positions: a bin of some 2 cm in most mazes
 _LEAST_VISITS = 0.18  # of the median, so that single strays make no corridor
 _LEAST_PART = 0.15  # of the diagonal; a smaller separate part, such as a box for rest, is no track

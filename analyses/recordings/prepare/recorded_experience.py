@@ -27,10 +27,6 @@ from replay.checks import check_choice, check_list
 from replay.log.event_log import EventLog
 from replay.worlds.mdp import MDP
 
-__all__ = ["PAUSE", "Experienced", "LapEnd", "count_experience", "experience_of"]
-__all__ += ["find_lap_ends", "find_pauses", "proposed_ends", "steady_positions"]
-__all__ += ["suggested_ends"]
-
 _NEAR, _HALF = 0.4, 0.5  # of an arm: a visit to its end begins nearer than the former
 _LEAST_VISITS, _MOST_VISITS, _LARGEST_REACH = 3, 0.95, 0.25
 _AT_NODE = 20.0  # cm

@@ -15,9 +15,6 @@ from analyses.recordings.basics.observed import LONGEST_GAP, Seen, tracked
 from analyses.recordings.basics.recording import Recording
 from analyses.recordings.basics.settings import FARTHEST, MEDIAN_SPAN
 
-__all__ = ["Running", "run_track", "running", "running_bins", "running_headings", "seen_in"]
-__all__ += ["slow_stretches"]
-
 # The SD of a Gaussian, in s, after the median: 3 cm of noise seldom look like 5 cm/s.
 _SMOOTHING = 0.25
 _TIME_BIN = 0.02  # s

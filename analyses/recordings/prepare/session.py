@@ -66,8 +66,6 @@ from analyses.recordings.prepare.state_space_decoder import Walk, walk_of_states
 from analyses.recordings.prepare.travel import travel_model
 from replay.checks import known_arguments, shown
 
-__all__ = ["Prepared", "Session", "prepare", "settings_for"]
-
 
 class Prepared(NamedTuple):
     """What was found, and left out, as a recording was prepared."""

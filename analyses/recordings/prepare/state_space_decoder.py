@@ -24,16 +24,6 @@ from analyses.recordings.prepare.headings import with_headings
 from analyses.recordings.prepare.likelihood import check_likelihoods
 from replay.jit import kernel
 
-__all__ = [
-    "CONTINUOUS",
-    "FRAGMENTED",
-    "STATIONARY",
-    "Walk",
-    "state_posterior",
-    "walk_of_states",
-    "walk_transitions",
-]
-
 STATIONARY, CONTINUOUS, FRAGMENTED = range(3)
 """The kinds of movement of the state-space decoder, in the order of its posterior."""
 

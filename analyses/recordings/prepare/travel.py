@@ -48,9 +48,6 @@ from analyses.recordings.prepare.state_space_decoder import walk_transitions
 from replay.checks import check_number
 from replay.jit import kernel
 
-__all__ = ["SPEEDS", "Evidence", "Steps", "Stretch", "Travel", "TravelPosterior", "stretches_of"]
-__all__ += ["travel_evidence", "travel_model", "travel_posterior"]
-
 SPEEDS = (100.0, 200.0, 400.0, 800.0, 1600.0)  # cm/s
 _HELD = (0.02, 0.04, 0.08, 0.5)  # s
 _AROUND, _HELD_AROUND = 10.0, 0.2  # cm, s

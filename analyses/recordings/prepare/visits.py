@@ -25,8 +25,6 @@ from replay.checks import check_array, check_list, check_number, check_table, ch
 from replay.log.event_log import EventLog
 from replay.worlds.mdp import MDP
 
-__all__ = ["experience", "find_visits", "nearest_states"]
-
 _NEAR = 0.4
 _NEARER = 0.5  # in an arena
 

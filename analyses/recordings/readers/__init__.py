@@ -33,8 +33,6 @@ from analyses.recordings.readers.track_graphs import IncompleteError, ScaleError
 from replay.checks import check_number, check_text, check_whole, known_arguments, shown
 from replay.files import opened
 
-__all__ = ["read_positions", "read_recording"]
-
 _PICKLES = (".pkl", ".pickle", ".joblib")
 
 

@@ -57,8 +57,6 @@ from analyses.recordings.readers.track_graphs import (
 )
 from replay.checks import check_array, check_number, shown, typed
 
-__all__ = ["is_remark", "load_arrays", "read_arrays", "read_intervals"]
-
 _LOWEST_CLOCK = 0.1  # Hz
 
 

@@ -10,8 +10,6 @@ from typing import Any
 from replay.checks import check_fits, shown
 from replay.files import check_file, inside
 
-__all__ = ["ClaimError", "check_claim", "check_contents", "check_hdf5", "damage_told"]
-
 _LARGE = 1e9  # bytes
 _COMPRESSION = 100  # zeros are compressed more, but hardly any data that were recorded
 _MOST_COMPRESSED = 2000  # no data set that was written is compressed as much

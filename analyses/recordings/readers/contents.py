@@ -49,7 +49,6 @@ from replay.files import check_path
 if TYPE_CHECKING:
     from pynwb import NWBFile
 
-__all__ = ["describe_file"]
 
 _MOST_VALUES = 8
 _RATES = f"{LOWEST_RATE:g} to {HIGHEST_RATE:g} Hz"

@@ -17,8 +17,6 @@ from analyses.recordings.readers.array_files import read_intervals
 from analyses.recordings.readers.track_graphs import count_text
 from replay.checks import check_text, shown
 
-__all__ = ["check_apart", "with_epochs"]
-
 _EXAMPLE = "before=0:600,run=600:1500,after=1500:2400"
 
 

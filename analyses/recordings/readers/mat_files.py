@@ -41,8 +41,6 @@ from analyses.recordings.readers.track_graphs import in_pairs, to_cm
 from replay.checks import shown, unknown_name
 from replay.files import check_file, opened
 
-__all__ = ["files_of", "load_mat"]
-
 _HDF5 = b"\x89HDF\r\n\x1a\n"
 _HDF5_AT = 512  # after the header of MATLAB
 _OF_CELLEXPLORER = ("times", "timestamps", "x", "y", "linearized")

@@ -28,8 +28,6 @@ from analyses.recordings.readers.claims import ClaimError, check_claim
 from replay.checks import shown
 from replay.files import check_file, opened
 
-__all__ = ["ARRAYS", "kind_of", "load_npz", "stored_form", "to_arrays"]
-
 ARRAYS = (
     "position_time", "position_t_ticks", "position_xy", "position_xy_px", "position_linear",
     "position_linear_px", "clock_hz", "spike_time", "spike_t_ticks", "spike_unit", "mark_time",

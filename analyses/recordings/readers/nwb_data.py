@@ -29,10 +29,6 @@ from replay.checks import unknown_name
 if TYPE_CHECKING:
     from pynwb import NWBFile
 
-__all__ = ["angles_of", "by_name", "choose_events", "default_series", "intervals_of"]
-__all__ += ["labelled_epochs", "labels_of", "not_read", "plain", "read_positions"]
-__all__ += ["running_epochs", "series_of", "split_choice", "tables_of"]
-
 
 _EVENT_NAMES = ("ripple", "swr", "sharp_wave", "mua", "hse", "candidate", "replay_events")
 _LABELS = ("label", "tags", "epoch_name", "epoch_type", "task", "environment", "state")

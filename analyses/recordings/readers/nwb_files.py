@@ -51,7 +51,6 @@ from replay.files import check_file
 if TYPE_CHECKING:
     from pynwb import NWBFile
 
-__all__ = ["HIGHEST_RATE", "LOWEST_RATE", "Choices", "field_potentials_of", "open_nwb", "read_nwb"]
 
 LOWEST_RATE, HIGHEST_RATE = 500.0, 5000.0
 """In Hz, of a field potential in which ripples are detected."""

@@ -25,8 +25,6 @@ from replay.checks import check_text, shown, unknown_name
 if TYPE_CHECKING:
     from pynwb import NWBFile
 
-__all__ = ["Spikes", "choose_units", "hippocampal", "intervals_of_units", "marks_of", "read_spikes"]
-__all__ += ["unit_columns", "units_of", "without_noise"]
 
 _MARKS = "marks"  # instead of an expression: read spikes that were not sorted
 _AT_ONCE = 20_000  # waveforms

@@ -37,8 +37,6 @@ from analyses.recordings.readers.track_graphs import IncompleteError, linear_to_
 from replay.checks import check_array, check_table, shown
 from replay.files import check_file
 
-__all__ = ["NETCDF", "along_track", "open_posterior", "read_posterior"]
-
 NETCDF = (".nc", ".nc4", ".netcdf")
 
 _NAMES = ("acausal_posterior", "causal_posterior")

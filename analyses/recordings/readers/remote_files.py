@@ -30,8 +30,6 @@ import platformdirs
 from replay.checks import shown
 from replay.files import replacing
 
-__all__ = ["Remote", "find_remote", "is_address", "kept_folder", "name_of", "opened_remote"]
-
 _ARCHIVE = "https://api.dandiarchive.org/api"
 _ASSET = re.compile(r"dandi:(\d{6})(?:@([\w.]+))?/(.+\.nwb)")
 _WAIT = 30.0  # s

@@ -45,8 +45,6 @@ from analyses.sequences.chains import decoded_backups
 from replay.checks import check_array, typed
 from replay.log.event_log import EventLog
 
-__all__ = ["read_rollouts"]
-
 _ROLLOUT = 5
 _ARRAYS: dict[str, dict[str, Any]] = {
     "agent_states": {"kind": "whole", "at_least": 1, "n_dims": 3},

@@ -18,8 +18,6 @@ from analyses.recordings.readers.track_graphs import IncompleteError, epochs_of,
 from replay import files
 from replay.checks import check_all, check_column, check_table, shown, typed
 
-__all__ = ["READ", "bounds_of", "open_table", "read_events", "read_table"]
-
 _STARTS = ("start_time", "start", "start_s")
 _ENDS = ("end_time", "stop_time", "end", "stop", "end_s", "stop_s")
 _WHOSE = ("animal", "subject", "rat", "session")

@@ -29,9 +29,6 @@ from replay.checks import check_array, check_choice, check_list, check_number, s
 from replay.files import read_file
 from replay.worlds.tracks import make_track_graph
 
-__all__ = ["IncompleteError", "count_text", "draw_track", "epochs_of", "find_tracks"]
-__all__ += ["in_pairs", "linear_to_plane", "read_track", "to_cm", "to_plane"]
-
 
 class IncompleteError(ValueError):
     """A file must be added: `missing` has an example of it, by the name of the option."""

@@ -11,8 +11,6 @@ from numpy.typing import NDArray
 from analyses.recordings.basics.binned_track import BinnedTrack
 from replay.checks import check_array, check_number
 
-__all__ = ["Cells", "Spikes", "by_cell", "check_cells", "draw_cells", "poisson_spikes"]
-
 _LOWER = 0.1  # the rate in the other heading
 
 

@@ -41,8 +41,6 @@ from analyses.recordings.recover.unfolding import MISSED
 from analyses.sequences.track import graph_of_log
 from replay.log.event_log import EventLog
 
-__all__ = ["Rest", "facts_of", "inject", "quiet_rest"]
-
 _PIECE = 0.25  # s
 _AWAY = 0.1  # s, from the next burst
 _BETWEEN = 0.5  # s, before and after each simulated event

@@ -11,13 +11,12 @@ from numpy.typing import ArrayLike, NDArray
 
 from analyses.recordings.decide.event_kinds import kinds_on_lines
 from analyses.recordings.recover.unfolding import MISSED, NOVEL, REPLAYED
-from analyses.sequences.place_sequences import Detection, place_sequences
+from analyses.sequences.detection import Detection
+from analyses.sequences.place_sequences import place_sequences
 from analyses.sequences.runs import Columns
 from analyses.sequences.track import graph_of_log
 from replay.checks import check_choice, check_number, check_whole, typed
 from replay.log.event_log import EventLog
-
-__all__ = ["known_paths", "longest_sequences"]
 
 _N_DRAWN, _N_TRIES = 200, 20
 _LEAST_TRIED = 800  # paths: a kind of which none is among them is too rare

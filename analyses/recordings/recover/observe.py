@@ -58,8 +58,6 @@ from analyses.sequences.track import graph_of_log
 from replay.checks import check_number, check_whole
 from replay.log.event_log import EventLog
 
-__all__ = ["Observation", "observe"]
-
 
 class Observation(NamedTuple):
     """A simulated recording of an animal that runs and replays as in a log, and the true replay.

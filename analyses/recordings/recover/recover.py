@@ -34,8 +34,6 @@ from replay.checks import check_array, check_list, check_number, check_whole, ty
 from replay.log.event_log import EventLog
 from replay.worlds.mdp import MDP
 
-__all__ = ["candidates_of", "recover", "recovery"]
-
 _NOISE_ROW = {"kind": NOISE, "direction": NOISE, "states": ()}
 
 

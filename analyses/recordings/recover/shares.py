@@ -22,8 +22,6 @@ from analyses.recordings.recover.unfolding import confusion_matrix, estimate_sha
 from analyses.tables import KINDS
 from replay.checks import check_column, check_table, check_whole, typed
 
-__all__ = ["RecordedShares", "recorded_shares"]
-
 _ONE_WAY = ("reverse_episode", "forward_episode", "novel_path")
 _UNKNOWN = dict.fromkeys(_ONE_WAY, np.nan)
 _NEEDED = {

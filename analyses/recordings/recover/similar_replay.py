@@ -33,8 +33,6 @@ from analyses.recordings.recover.known_paths import known_paths
 from analyses.sequences.track import graph_of_log
 from analyses.tables import KINDS
 
-__all__ = ["N_EACH", "inject_similar"]
-
 N_EACH = 15
 """Number of paths of each kind in a simulated session."""
 

@@ -34,10 +34,6 @@ from replay.log.event_log import EventLog
 from replay.worlds.mdp import MDP
 from replay.worlds.tracks import make_linear_track, make_track_graph, make_wtrack
 
-__all__ = ["N_EACH", "KnownReplay", "SimulatedArena", "draw_session"]
-__all__ += ["draw_two_way_session", "simulated_arena", "simulated_recording"]
-__all__ += ["simulated_two_tracks"]
-
 _CORNERS = ((60, 5), (60, 95), (10, 95), (10, 5), (110, 95), (110, 5))
 _RAILS = ((0, 1), (1, 2), (2, 3), (3, 0), (1, 4), (4, 5), (5, 0))
 _LAPS = ((0, 1, 2, 3, 0), (0, 1, 4, 5, 0))

@@ -15,9 +15,6 @@ from analyses.recordings.prepare.headings import heading_between, travel
 from analyses.recordings.recover.cells import Spikes, poisson_spikes
 from replay.log.event_log import EventLog
 
-__all__ = ["SAMPLE", "Course", "Sweep", "TrackPaths", "bins_of_states", "headed_bins", "run_course"]
-__all__ += ["swept_spikes"]
-
 SAMPLE = 0.02
 """The time between two positions, in s, as from a camera."""
 

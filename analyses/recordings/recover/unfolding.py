@@ -39,10 +39,6 @@ from replay.checks import (
     unknown_name,
 )
 
-__all__ = ["FOUND_KINDS", "LEAST_RECALL", "MISSED", "NOISE", "NOVEL", "REGULARISATION"]
-__all__ += ["REPLAYED", "bootstrap_shares", "confusion_matrix", "correct_shares"]
-__all__ += ["estimate_shares", "truths_and_found", "unfold"]
-
 NOISE, MISSED = "noise", "missed"
 
 FOUND_KINDS = (*KINDS, MISSED)

@@ -37,8 +37,6 @@ from replay.log.worlds import read_mdps, write_mdps
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-__all__ = ["STUDY", "by_experiment", "learning_curves", "make_tables", "normalise_windows"]
-__all__ += ["world_means"]
 
 # The number of steps and backups of a log that are read for a figure.
 _ROWS_OF_EVENTS = 1 << 19

@@ -36,9 +36,6 @@ from replay.log.parquet import parts
 from replay.simulation import Run, simulate
 from replay.worlds.mazes import random_maze
 
-__all__ = ["Sample", "add_up", "estimate_cost", "extrapolate", "keep_log", "make_runs"]
-__all__ += ["sample_runs"]
-
 
 def make_runs(plan: Reproduction, piece: Piece) -> dict[str, pd.DataFrame | Path]:
     """Make all runs in one world.

@@ -24,9 +24,6 @@ from replay.experiments import (
 from replay.learners import LEARNERS, check_computes_values, find_learner
 from replay.worlds.mdp import MDP
 
-__all__ = ["N_WINDOWS", "Reproduction", "log_folder", "plan_of", "plan_reproduction"]
-__all__ += ["world_of_log"]
-
 N_WINDOWS = 100
 """Number of windows of a run in which its reward rate is computed."""
 

@@ -44,7 +44,6 @@ from replay.tasks.published import TASKS, TaskEntry
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-__all__ = ["STUDY", "Compared", "compare", "compare_tables"]
 
 _LEVEL = 0.05
 _N_FIRST = 4

@@ -30,9 +30,6 @@ from analyses.measures import STATISTICS
 from analyses.studies.comparison.plan import Comparison
 from analyses.studies.comparison.predictions import Predictions
 
-__all__ = ["WALK", "classified", "confusion", "fit", "identification", "measurements", "mixed"]
-__all__ += ["mixtures", "with_walks"]
-
 _N_TRUTHS = 64  # draws of each account that are assumed to be true
 _N_NOISY = 12  # the same, where each set of findings has its own noise
 _N_REPLICATES = 128  # sets of findings that each account predicts

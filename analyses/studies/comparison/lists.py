@@ -11,9 +11,6 @@ from analyses.measures import STATISTICS
 from replay.checks import check_choice
 from replay.tasks.published import TASKS
 
-__all__ = ["explained", "list_accounts", "list_findings", "list_priors", "list_statistics"]
-__all__ += ["list_studies"]
-
 
 def explained(name: str) -> str:
     """Explain what a statistic measures or what a task is, or cite a study.

@@ -32,9 +32,6 @@ from replay.learners import find_learner
 from replay.tasks import Task
 from replay.tasks.published import TASKS, TaskEntry, find_task
 
-__all__ = ["Accounts", "Candidate", "Comparison", "Part", "n_simulated", "plan_comparison"]
-__all__ += ["tested_findings"]
-
 _STEM = re.compile(r"\w[\w .-]{0,79}")
 
 Accounts = Iterable[str] | Mapping[str, Account | str]

@@ -20,8 +20,6 @@ from analyses.studies.comparison.plan import Comparison, plan_comparison, tested
 from replay.checks import check_number, check_table, check_whole, unknown_name
 from replay.tasks.published import find_task
 
-__all__ = ["Predictions", "plan_rescoring", "predictions", "stored_studies", "weights"]
-
 _COLUMNS = ["successes", "trials", "mean", "sd", "value", "n_animals"]
 
 

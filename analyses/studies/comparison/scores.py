@@ -25,8 +25,6 @@ from analyses.studies.comparison.identification import WALK, with_walks
 from analyses.studies.comparison.plan import Comparison
 from analyses.studies.comparison.predictions import Predictions, weights
 
-__all__ = ["SETTINGS", "agreed", "evidence_table", "left_out", "regions", "robustness", "sums"]
-
 _DIAGNOSTIC = 1.0  # bits by which some account must surpass every control
 _AGREED = 1.0  # bits by which all surpass a uniform prediction
 _N_RESAMPLED = 200

@@ -21,7 +21,7 @@ from analyses.jobs.cost import BYTES_OF_FIGURES, WorkCost
 from analyses.jobs.study import Piece, Runner
 from analyses.measures import STATISTICS
 from analyses.measures.animals import replays_by_jump
-from analyses.sequences.place_sequences import Detection
+from analyses.sequences.detection import Detection
 from analyses.sequences.runs import Columns
 from analyses.sequences.track import graph_of_task
 from analyses.studies.comparison.plan import DRAWS_OF_PIECE, Comparison, n_simulated
@@ -30,8 +30,6 @@ from replay.learners import find_learner
 from replay.log.event_log import EventLog
 from replay.tasks import GivenLaps, Task, give_laps, replay_laps
 from replay.tasks.published import TaskEntry
-
-__all__ = ["estimate_studies", "settings", "simulate_studies"]
 
 _BYTES_PER_PIECE = 50_000
 _MEMORY = 1.2e9  # bytes: worlds with their laps, and the logs of all animals in one of them

@@ -14,8 +14,6 @@ from analyses.findings.priors import OneOf
 from replay.checks import check_list, check_text, shown
 from replay.learners import LEARNERS, find_learner, learner_from_file
 
-__all__ = ["described", "named_accounts"]
-
 _OF_PRIOR = re.compile(r"(.+)\.(\w+)=([^:]+):([^:]+)")
 
 

@@ -39,8 +39,6 @@ from analyses.studies.recorded_replay.statistics import task_of_track
 from replay.log.backups import PHASES
 from replay.log.event_log import EventLog
 
-__all__ = ["SURE", "answer", "beside_own_accounts", "group_of", "in_same_pauses", "statistics_of"]
-
 SURE = 0.9
 _N_MISFITS, _TINY = 8, 1e-9
 _LEAST_OF_CEILING = 0.1

@@ -51,7 +51,6 @@ from replay.jit import working_seconds
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-__all__ = ["STUDY", "Explanation", "explain", "plan_explanation"]
 
 _MOST_FINER = 5
 _SAMPLES = 3  # of the sequences of each simulated animal

@@ -45,8 +45,6 @@ from replay.worlds.mdp import MDP
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-__all__ = ["STUDY", "IdentifiabilityPlan", "laps_of_task", "left_out", "plan_identifiability"]
-__all__ += ["estimate_identifiability", "recorded_laps", "sampled_features", "with_more_sessions"]
 
 _SAMPLES = 3
 _GROUPS = (3, 10)  # animals

@@ -27,8 +27,6 @@ from replay.files import check_path, inside
 from replay.log.backups import PHASES
 from replay.log.event_log import EventLog
 
-__all__ = ["read_animals", "read_laps", "read_protocols", "read_rewards", "states_of_track"]
-
 _MOVES = "state, next_state, terminated, and reward unless --rewards gives it"
 
 

@@ -19,9 +19,6 @@ from analyses.jobs.results import Results
 from analyses.jobs.study import Piece
 from analyses.studies.explanation.accounts import described
 
-__all__ = ["DRAWS_OF_PIECE", "LEAST_DRAWS", "LEAST_SHARE", "ExplanationPlan"]
-__all__ += ["drawn_parameters", "known_parameters", "simulated_draws", "simulations_of"]
-
 DRAWS_OF_PIECE = 16
 LEAST_DRAWS = 20  # a p of misfit can then be below .05
 LEAST_SHARE = 0.5  # of the number of sequences that are compared

@@ -20,8 +20,6 @@ from replay.files import inside
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-__all__ = ["DRAWINGS", "Draw", "Reader", "of_all", "of_each_animal", "read_evidence"]
-__all__ += ["reader_of"]
 
 Reader = Callable[[str], pd.DataFrame]
 """Reads a table of an animal, given the name of its file."""

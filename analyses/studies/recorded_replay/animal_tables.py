@@ -39,8 +39,6 @@ from analyses.studies.recorded_replay.statistics import (
 )
 from replay.files import replacing
 
-__all__ = ["Analysed", "analyse", "epoch_tables", "epochs_of_all", "landmarks_of", "write_track"]
-
 _SCORED = Scored._fields
 _TRACES = ("multiunit_rate", "speed", "x", "y", "field_potential")
 _MOST_MOMENTS = 1000

@@ -25,8 +25,6 @@ from analyses.studies.recorded_replay.statistics import read_predictions
 from replay.checks import check_choice, check_list, known_arguments
 from replay.files import check_path
 
-__all__ = ["Found", "find_replay"]
-
 
 class Found(Kept, Conclusions):
     """The replay that was found in a recording; its attributes are those of `Conclusions`.

@@ -37,9 +37,6 @@ from analyses.studies.recorded_replay.statistics import read_predictions
 from replay.checks import check_all, check_whole, shown
 from replay.files import safe_name
 
-__all__ = ["EVENTS", "AnimalsPlan", "RecordingPlan", "cost_of", "plan_animals", "plan_files"]
-__all__ += ["plan_recording", "read_animal"]
-
 _SECONDS_OF_SESSION = 0.3
 
 

@@ -89,8 +89,6 @@ from analyses.studies.recorded_replay.statistics import beside_predictions, reco
 from analyses.studies.simulated_animals import animal_seed
 from replay.files import replacing
 
-__all__ = ["STUDY", "STUDY_OF_SEVERAL", "estimate", "make"]
-
 _ANIMAL = "animal"
 
 

@@ -34,8 +34,6 @@ from analyses.recordings.decide.conclusions import Conclusions
 from analyses.reports.preparation import explanations_of, notes_of
 from replay.files import replacing, safe_name
 
-__all__ = ["write_nwb"]
-
 _UNKNOWN = "1970-01-01T00:00:00+00:00"
 _ANY_ANIMAL = "http://purl.obolibrary.org/obo/NCBITaxon_33208"
 _ANY_AGE = "P0D/"  # at least 0 days

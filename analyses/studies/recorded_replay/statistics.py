@@ -38,9 +38,6 @@ from replay.tasks.places import Rule, explore
 from replay.tasks.task import Lap
 from replay.worlds.mdp import MDP
 
-__all__ = ["LEFT_OUT", "beside_predictions", "read_predictions", "recorded_statistics"]
-__all__ += ["replays_of_recordings", "task_of_track"]
-
 LEFT_OUT = {
     "order": "each replay event has a sequence by definition, which its places in random order, or "
     "random moves, need not have",

@@ -22,10 +22,6 @@ from replay.learners import ranges
 from replay.learners.contract import Between, Choice
 from replay.parts.pauses import IN_PAUSES
 
-__all__ = ["NOWHERE", "OPEN", "SEEN", "SHUT", "UNKNOWN", "UNTRIED", "WAY_BACK", "BeliefTree"]
-__all__ += ["Beliefs", "Params", "add_root", "belief_tree", "beliefs", "chance_open"]
-__all__ += ["clear_tree", "fade_beliefs", "grow", "has_come_true", "learn_outcome", "note_try"]
-
 UNTRIED = ("unknown", "way_back", "seen")
 """What is known of where untried moves lead: nothing, where the reverse of a move that was made
 leads, or everything, since the maze is seen. Whether they are open is uncertain."""

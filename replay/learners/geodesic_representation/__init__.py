@@ -70,9 +70,6 @@ from replay.parts.policies import Policy, best_value
 from replay.parts.world_model import WorldModel, model_words, world_model
 from replay.worlds.mdp import MDP
 
-__all__ = ["Memory", "Params", "add_goal", "description", "explore", "fade_values"]
-__all__ += ["init", "learn", "most_backups", "n_words", "replay"]
-
 CANDIDATES = ("rewarded", "entered")
 """What may become a goal: places where a reward was met, or all that were entered."""
 REWARDED, ENTERED = range(2)

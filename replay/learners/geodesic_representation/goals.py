@@ -22,10 +22,6 @@ from replay.parts.places import Numbering, meet, numbering
 from replay.parts.policies import SOFTMAX, Policy
 from replay.parts.world_model import WorldModel, count_transition, edge_to
 
-__all__ = ["GoalNeed", "Goals", "begin_at", "begin_in_proportion", "count_goal_need"]
-__all__ += ["gain_on_the_way", "goal_need", "goals_of", "mark_changed", "new_goal", "note_move"]
-__all__ += ["note_visit", "set_policy"]
-
 _Table = TypeVar("_Table", MarkovChain, Elimination)
 
 

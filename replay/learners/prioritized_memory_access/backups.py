@@ -25,10 +25,6 @@ from replay.learners.prioritized_memory_access.memory import Memory, Params, Pat
 from replay.parts.places import forget_all, meet, numbering
 from replay.parts.policies import best_value, epsilon_greedy
 
-__all__ = ["begin_path", "best_pair", "change_value", "draw_extension", "end_of", "extend_path"]
-__all__ += ["forget_values", "gain_of", "leave_out", "mean_reward", "priority_table", "refresh"]
-__all__ += ["set_pair_priority", "set_priorities", "set_targets", "softmax_gain"]
-
 _LARGEST_EXPONENT = 700.0
 
 

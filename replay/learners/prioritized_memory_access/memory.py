@@ -17,9 +17,6 @@ from replay.parts.policies import SOFTMAX
 from replay.parts.world_model import WorldModel, count_transition
 from replay.worlds.mdp import MDP
 
-__all__ = ["WHEREABOUTS", "Memory", "Params", "Path", "PriorityTable", "explore_chain"]
-__all__ += ["explore_pairs", "explore_world", "link_ends", "whereabouts"]
-
 
 class Params(NamedTuple):
     """Parameters of prioritized memory access.

@@ -25,9 +25,6 @@ from replay.parts.need import SUCCESSORS, Need, count_need, need_of, set_policy_
 from replay.parts.pauses import Pause
 from replay.parts.world_model import WorldModel
 
-__all__ = ["Evaluation", "evaluation", "evaluation_words", "gain_and_need", "greedy_gain"]
-__all__ += ["look_ahead", "note_start"]
-
 
 class Evaluation(NamedTuple):
     """The arrays of an evaluation. Their last state stands for the time between episodes."""

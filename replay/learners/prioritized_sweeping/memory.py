@@ -14,9 +14,6 @@ from replay.parts.pauses import EACH_STEP, Earnings
 from replay.parts.priority_queue import PriorityQueue, pop, remove, set_priority
 from replay.parts.world_model import WorldModel, fade
 
-__all__ = ["CHANGE", "EPISODES", "FADING", "NEED", "PRIORITIES", "RANDOM", "RECENCY", "RETENTION"]
-__all__ += ["TRANSITIONS", "VALUABLE", "Memory", "Params", "forget_old_pairs", "retain", "revalue"]
-
 PRIORITIES = ("change", "need", "recency", "random")
 """``change``: the size of the change of V that waits to be propagated, as in the algorithm.
 ``need``: that size times the need of the state, which is how often the agent will be there, see

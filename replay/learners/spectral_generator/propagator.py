@@ -37,9 +37,6 @@ from numpy.typing import NDArray
 
 from replay.jit import inlined, kernel
 
-__all__ = ["Propagator", "draw_next", "least_autocorrelated", "probability_of_next"]
-__all__ += ["propagate", "propagator_of", "set_probabilities"]
-
 _MOST_SWEEPS = 60
 _TOLERANCE = 1e-14
 _ROUNDING = 1e-12  # smaller eigenvalues are 0 but for rounding; their power alpha would matter

@@ -20,8 +20,6 @@ from replay.tasks.published.maze_data import (
 from replay.tasks.routes import both_directions, random_walk, shortest_path, without_edges
 from replay.tasks.task import Block, Laps, Task
 
-__all__ = ["barrier_arena", "mattar_open_maze"]
-
 _TO_HOME, _TO_RANDOM = "home", "random"
 
 

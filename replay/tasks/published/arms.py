@@ -9,8 +9,6 @@ from replay.tasks.published.maze_data import Variant, lap_of, maze_task, maze_wi
 from replay.tasks.routes import shortest_path, task_of_routes
 from replay.tasks.task import Block, Laps, Task
 
-__all__ = ["eight_arm", "w_track", "y_maze"]
-
 _HOME, _PORTS = "home", ("ctrL", "ctrR")
 _ENDS = tuple(f"arm{number}_4" for number in range(1, 9))
 _GOAL_PAYS, _HOME_PAYS = 1.0, 0.1

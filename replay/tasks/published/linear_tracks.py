@@ -10,9 +10,6 @@ from replay.tasks.published.maze_data import Variant, find_maze, maze_with
 from replay.tasks.routes import task_of_routes
 from replay.tasks.task import Block, Task
 
-__all__ = ["linear_track", "linear_track_0x", "linear_track_4x", "linear_track_novel", "long_track"]
-__all__ += ["two_tracks"]
-
 _MANY = 16
 _FEW = (4, 8, 3, 2, 1)  # the first where nothing is drawn
 

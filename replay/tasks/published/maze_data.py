@@ -26,9 +26,6 @@ from replay.data import data_file
 from replay.tasks.places import Rule, explore
 from replay.tasks.task import Block, Lap, Laps, Task
 
-__all__ = ["Maze", "Variant", "find_maze", "landmarks", "lap_of", "maze_graph", "maze_task"]
-__all__ += ["maze_with"]
-
 _PAUSES = "Pauses occur only at the start and the end of a lap."
 _NOISE = (
     "The standard deviation of rewards is a tenth of their mean, as in the simulations of Mattar & "

@@ -9,8 +9,6 @@ from replay.tasks.published.maze_data import Variant, find_maze, lap_of, maze_ta
 from replay.tasks.routes import shortest_path
 from replay.tasks.task import Block, Laps, Task
 
-__all__ = ["liu2019_chains", "liu2021_three_arm"]
-
 _ENDS = ("end_X", "end_Y")
 _LOW, _HIGH = 0.25, 0.75
 

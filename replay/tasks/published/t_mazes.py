@@ -23,8 +23,6 @@ from replay.tasks.published.maze_data import (
 from replay.tasks.routes import both_directions, shortest_path
 from replay.tasks.task import Block, Laps, Task
 
-__all__ = ["gupta_2t", "t_revaluation", "t_unvisited", "t_unvisited_unknown"]
-
 _MAZE = "t_unvisited"
 _HOME, _STOP, _CUED, _UNCUED = "s0", "s9", "cued5", "uncued5"
 _BACK = "back"
