@@ -17,6 +17,6 @@ if TYPE_CHECKING:
     from analyses.sequences.place_sequences import place_sequences as place_sequences
     from analyses.studies.comparison import compare as compare
     from analyses.studies.explanation.explain import explain as explain
-    from analyses.studies.recorded_replay.found import find_replay as find_replay
+    from analyses.studies.recorded_replay.recorded import find_replay as find_replay
 
 __getattr__, __dir__, __all__ = offered(__name__)

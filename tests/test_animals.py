@@ -18,7 +18,7 @@ from analyses.measures.replays import PAUSES
 from analyses.sequences.place_sequences import Detection
 from analyses.sequences.reactivations import reactivations
 from analyses.sequences.track import graph_of_task
-from analyses.studies.simulated_animals import parameters
+from analyses.studies.typical_replay import parameters
 from replay.log.event_log import EventLog
 from replay.tasks import run_task
 from replay.tasks.published.arenas import barrier_arena

@@ -6,11 +6,11 @@ import pandas as pd
 import pytest
 
 from analyses.recordings.basics.settings import Judgement
-from analyses.recordings.decide.choices import (
+from analyses.recordings.decide.conclusions import conclude
+from analyses.recordings.decide.epochs import (
     _others,
     shares_by_choice,
 )
-from analyses.recordings.decide.conclusions import conclude
 from analyses.recordings.decide.scoring import Scored, n_blocks, score_block
 from analyses.recordings.prepare.session import prepare
 from analyses.recordings.recover.simulated_recording import simulated_recording

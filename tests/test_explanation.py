@@ -17,11 +17,11 @@ from analyses.inference import simulation
 from analyses.inference.animals import Replayed, experienced_animal, replaying_animals
 from analyses.inference.conditions import given_conditions, senses_by_condition
 from analyses.inference.features import MEASURES, lost_bits, measure, replay_features
-from analyses.inference.groups import account_frequencies
 from analyses.inference.likelihood import ceiling_bits, held_out_bits, path_bits, walk_bits
 from analyses.inference.model_choice import (
     ModelChoice,
     Simulations,
+    account_frequencies,
     calibration_error,
     classes_of,
     parameter_intervals,
@@ -45,7 +45,6 @@ from analyses.sequences.sequences import Lists
 from analyses.studies.explanation import answers, identify
 from analyses.studies.explanation import explain as explanation
 from analyses.studies.explanation import plan as planned
-from analyses.studies.explanation.accounts import named_accounts
 from analyses.studies.explanation.answers import (
     beside_own_accounts,
     in_same_pauses,
@@ -65,6 +64,7 @@ from analyses.studies.explanation.inputs import (
     read_rewards,
     states_of_track,
 )
+from analyses.studies.explanation.plan import named_accounts
 from analyses.studies.recorded_replay.statistics import recorded_statistics
 from replay.log.backups import PHASES
 from replay.log.event_log import EventLog
@@ -899,7 +899,7 @@ An example.
 import numpy as np
 from typing import NamedTuple
 from replay.log.backups import ONLINE, record
-from analyses.findings.priors import WholeNumber
+from analyses.findings.accounts import WholeNumber
 COMPILED = False
 PRIORS = {"n_replays": WholeNumber(3, 9, "a few")}
 class Params(NamedTuple):

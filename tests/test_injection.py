@@ -11,13 +11,13 @@ from analyses.recordings.decide.controls import Calibration
 from analyses.recordings.prepare.detection import find_events
 from analyses.recordings.prepare.recorded_experience import experience_of
 from analyses.recordings.prepare.session import prepare
+from analyses.recordings.recover.cells import TrackPaths, bins_of_states
 from analyses.recordings.recover.injection import _before_smoothing as before_smoothing
 from analyses.recordings.recover.injection import _shortened as shortened
 from analyses.recordings.recover.injection import inject, quiet_rest
 from analyses.recordings.recover.known_paths import known_paths
-from analyses.recordings.recover.similar_replay import _number_of_each as number_of_each
+from analyses.recordings.recover.shares import _number_of_each as number_of_each
 from analyses.recordings.recover.simulated_recording import simulated_recording
-from analyses.recordings.recover.sweeps import TrackPaths, bins_of_states
 from analyses.sequences.track import graph_of_log
 
 JUDGEMENT = Judgement(n_shuffles=3, n_controls=1, other_sizes=())

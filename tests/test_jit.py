@@ -14,7 +14,7 @@ import pytest
 
 import replay.jit
 import replay.sources
-from replay.jit import kernel_cache
+from replay.jit import functions
 
 HELPER = """
 from replay.jit import jitable
@@ -139,8 +139,8 @@ def roots(tmp_path, monkeypatch):
     if not hasattr(os, "getuid"):
         pytest.skip("folders have owners on POSIX only")
     found = [tmp_path / "given" / "hippocampal-replay", tmp_path / "own" / "hippocampal-replay"]
-    monkeypatch.setattr(kernel_cache, "_roots", lambda: found)
-    monkeypatch.setattr(kernel_cache.atexit, "register", lambda *_: None)
+    monkeypatch.setattr(functions, "_roots", lambda: found)
+    monkeypatch.setattr(functions.atexit, "register", lambda *_: None)
     return found
 
 
@@ -149,11 +149,11 @@ def test_a_cache_that_others_can_write_to_is_not_used(roots, capsys, mode):
     given, own = roots
     given.mkdir(parents=True)
     given.chmod(mode)
-    assert kernel_cache._root.__wrapped__() == own
+    assert functions._root.__wrapped__() == own
     assert f"Others can write to {given}" in capsys.readouterr().err
     assert own.stat().st_mode & 0o777 == 0o700
     given.chmod(0o755)
-    assert kernel_cache._root.__wrapped__() == given
+    assert functions._root.__wrapped__() == given
     assert not capsys.readouterr().err
 
 
@@ -162,17 +162,17 @@ def test_a_cache_of_somebody_else_is_not_used(roots, monkeypatch):
     given.mkdir(parents=True)
     if os.getuid():  # only the superuser can give folders away
         monkeypatch.setattr(os, "getuid", lambda: 12345)
-        assert not kernel_cache._is_private(given)
+        assert not functions._is_private(given)
         return
     os.chown(given, 12345, -1)
-    assert kernel_cache._root.__wrapped__() == own
+    assert functions._root.__wrapped__() == own
 
 
 def test_without_a_private_folder_nothing_is_kept(roots, capsys):
     for root in roots:
         root.mkdir(parents=True)
         root.chmod(0o777)
-    assert kernel_cache._root.__wrapped__() is None
+    assert functions._root.__wrapped__() is None
     assert "compiled code is not kept" in capsys.readouterr().err
 
 
@@ -191,14 +191,14 @@ def test_a_file_in_the_working_folder_does_not_choose_the_cache(monkeypatch, tmp
     """Numba takes settings from ``.numba_config.yaml``, which comes with a folder."""
     monkeypatch.delenv("NUMBA_CACHE_DIR", raising=False)
     monkeypatch.setattr(numba.config, "CACHE_DIR", "here")
-    assert not [root for root in kernel_cache._roots() if "here" in root.parts]
+    assert not [root for root in functions._roots() if "here" in root.parts]
     monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path))
-    assert next(iter(kernel_cache._roots())).parent == tmp_path
+    assert next(iter(functions._roots())).parent == tmp_path
 
 
 def test_without_any_folder_nothing_is_kept(monkeypatch):
-    monkeypatch.setattr(kernel_cache, "_root", lambda: None)
-    assert kernel_cache._cache_folder.__wrapped__("digest") is None
+    monkeypatch.setattr(functions, "_root", lambda: None)
+    assert functions._cache_folder.__wrapped__("digest") is None
 
 
 def test_only_folders_that_were_used_lately_are_kept(tmp_path, monkeypatch):
@@ -207,13 +207,13 @@ def test_only_folders_that_were_used_lately_are_kept(tmp_path, monkeypatch):
         folder = tmp_path / f"{age} days"
         folder.mkdir()
         os.utime(folder, (time.time() - (age + 0.5) * day,) * 2)
-    monkeypatch.setattr(kernel_cache, "_root", lambda: tmp_path)
-    current = kernel_cache._cache_folder.__wrapped__("60 days")
+    monkeypatch.setattr(functions, "_root", lambda: tmp_path)
+    current = functions._cache_folder.__wrapped__("60 days")
     assert current == tmp_path / "60 days"
-    kernel_cache._prune(tmp_path)
+    functions._prune(tmp_path)
     kept = {path.name for path in tmp_path.iterdir()}
     assert kept == {"0 days", "3 days", "6 days", "60 days"}
-    kernel_cache._prune(tmp_path / "missing")
+    functions._prune(tmp_path / "missing")
 
 
 def test_the_setting_of_other_packages_is_left_alone():
@@ -350,9 +350,9 @@ print("right")
 
 
 def test_the_learner_that_is_compiled_is_named_once(capsys, monkeypatch):
-    monkeypatch.setattr(kernel_cache, "_announced", {})
+    monkeypatch.setattr(functions, "_announced", {})
     for what in ("the learner dyna_q", "", "the learner sfma", "the learner dyna_q"):
-        kernel_cache.announce(what)
+        functions.announce(what)
     told = capsys.readouterr().err.splitlines()
     assert told == [
         "Compiling the learner dyna_q: some seconds, the first time only.",

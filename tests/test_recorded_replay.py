@@ -37,9 +37,8 @@ from analyses.reports.recorded import (
 )
 from analyses.reports.text import in_markdown
 from analyses.studies.recorded_replay.animal_figures import read_evidence
-from analyses.studies.recorded_replay.found import Found
 from analyses.studies.recorded_replay.plan import plan_recording
-from analyses.studies.recorded_replay.recorded import STUDY
+from analyses.studies.recorded_replay.recorded import STUDY, Found
 from replay.files import write_checksums
 
 RECORDINGS = Path(__file__).parents[2] / "shared" / "recordings"

@@ -11,7 +11,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from analyses.measures.sequenceness import _coefficients, _strengths, sequenceness
+from analyses.measures.rewards import _coefficients, _strengths
+from analyses.measures.sequenceness import sequenceness
 
 REFERENCE = Path(__file__).parent / "reference" / "sequenceness.csv"
 CHAIN = np.eye(5, k=1)

@@ -12,9 +12,8 @@ from analyses.recordings.basics.binned_track import cut_track
 from analyses.recordings.basics.settings import Judgement
 from analyses.recordings.prepare.checks import check_state_size
 from analyses.recordings.prepare.session import prepare
-from analyses.recordings.recover import similar_replay
 from analyses.recordings.recover.observe import observe
-from analyses.recordings.recover.shares import recorded_shares
+from analyses.recordings.recover.shares import inject_similar, recorded_shares
 from analyses.recordings.recover.simulated_recording import simulated_recording
 from replay import MDP
 from replay.log.event_log import EventLog
@@ -86,8 +85,8 @@ def test_replay_is_shorter_than_what_is_found(found, own, monkeypatch):
             }
         )  # fmt: skip
 
-    monkeypatch.setattr(similar_replay, "_injected", injected)
-    similar_replay.inject_similar(own, found, 3, np.random.default_rng(0))
+    monkeypatch.setattr("analyses.recordings.recover.shares._injected", injected)
+    inject_similar(own, found, 3, np.random.default_rng(0))
     lasts = [np.median(each.length / each.speed) for each in asked]
     assert lasts[1] == pytest.approx(lasts[0] / 2)
 
@@ -96,10 +95,7 @@ def test_replay_is_shorter_than_what_is_found(found, own, monkeypatch):
 def test_the_same_seed_gives_the_same_shares(found, own, shares):
     again = recorded_shares(own, found, n_sessions=1)
     pd.testing.assert_frame_equal(again.table, shares.table, check_exact=True)
-    one, other = (
-        similar_replay.inject_similar(own, found, 1, np.random.default_rng(seed))[0]
-        for seed in (0, 1)
-    )
+    one, other = (inject_similar(own, found, 1, np.random.default_rng(seed))[0] for seed in (0, 1))
     assert not other.equals(one)
 
 

@@ -3,7 +3,7 @@
 import pandas as pd
 import pytest
 
-from analyses.studies.simulated_animals import (
+from analyses.studies.typical_replay import (
     SAME_PARAMETERS,
     animal_seed,
     parameters,

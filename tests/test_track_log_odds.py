@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from analyses.recordings.basics.binned_track import bins_between, cut_track
-from analyses.recordings.decide.track_log_odds import common_cells, log_odds, track_log_odds
+from analyses.recordings.decide.scores import common_cells, log_odds, track_log_odds
 from analyses.recordings.readers.track_graphs import find_tracks
 from replay.worlds.tracks import make_tmaze_track
 

@@ -16,13 +16,13 @@ from analyses.recordings.basics.linearised_track import linearise
 from analyses.recordings.basics.recording import Posterior, Recording
 from analyses.recordings.basics.settings import Judgement, Settings
 from analyses.recordings.decide import scoring
-from analyses.recordings.decide.scores import find_routes
-from analyses.recordings.decide.scoring import score_block
-from analyses.recordings.decide.track_log_odds import (
+from analyses.recordings.decide.scores import (
     common_cells,
+    find_routes,
     track_log_odds,
     tracks_to_compare,
 )
+from analyses.recordings.decide.scoring import score_block
 from analyses.recordings.prepare.likelihood import log_likelihood
 from analyses.recordings.prepare.place_fields import decoding_error
 from analyses.recordings.prepare.recorded_experience import experience_of

@@ -10,11 +10,11 @@ from analyses.recordings.decide.scores import (
     Route,
     find_routes,
     line_fit,
+    log_odds,
     usual_routes,
     usual_scores,
     weighted_correlation,
 )
-from analyses.recordings.decide.track_log_odds import log_odds
 from replay.worlds.tracks import make_circular_track, make_wtrack
 
 

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from analyses.measures import STATISTICS
-from analyses.studies.simulated_animals import simulated_replays
+from analyses.studies.typical_replay import simulated_replays
 from replay.tasks import give_laps
 from replay.tasks.published import TASKS, TaskEntry, find_maze, landmarks, maze_graph
 from replay.tasks.published.linear_tracks import linear_track_4x

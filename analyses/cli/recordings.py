@@ -136,7 +136,7 @@ def track(
         The JSON file; the page and the picture beside it end with .html and .png.
     """
     from analyses.cli.options import check_out
-    from analyses.studies.track_drawing import draw_track_of
+    from analyses.studies.pages import draw_track_of
 
     check_out(out, ".json")
     with screen.status("Reading"):

@@ -16,9 +16,14 @@ from scipy import sparse
 from scipy.sparse import csgraph
 
 from analyses.inference.conditions import conditions_by_reward, given_conditions
-from analyses.inference.finer import finer_log
-from analyses.inference.headings import Headings, headings_of
-from analyses.inference.moves import laps_of, paid_by_step, transitions_of
+from analyses.inference.moves import (
+    Headings,
+    finer_log,
+    headings_of,
+    laps_of,
+    paid_by_step,
+    transitions_of,
+)
 from analyses.sequences.detection import RECORDED, Detection
 from analyses.sequences.place_sequences import headings_along, runs_along
 from analyses.sequences.reactivations import reactivations_by_run

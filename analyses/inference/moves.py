@@ -1,18 +1,36 @@
-"""The moves of an animal: its laps, what each move paid, and what learners are fed with."""
+"""The moves of an animal: its laps, what each move paid, and what learners are fed with.
+
+*Headings*, for animals whose cells tell which way they head.
+Where a corridor is run both ways, place cells distinguish the directions, and replay against the
+heading that is represented differs from replay along it. Accounts then learn in states that are
+those of :mod:`replay.tasks`: a place, and a heading away from home or towards it. Home is where
+most laps begin.
+
+*Finer states*, on a track that is cut more finely than it was described.
+Animals have no states, and a replay of so many backups is shorter in smaller ones. An account may
+therefore learn and replay in finer states, and is read in those in which the animal's replay is
+described, as a recording would be: a place between two of these is none of them.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from functools import partial
-from typing import Any
+from typing import Any, NamedTuple
 
+import networkx as nx
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from analyses.findings.priors import Parameter
 from analyses.sequences.runs import Columns
 from replay.checks import check_all, check_column, check_table
+from replay.log.backups import PHASES
+from replay.log.event_log import EventLog
 from replay.simulation.feed import paid_rewards
+from replay.tasks.places import Rule, explore
 from replay.worlds.mdp import MDP
 
 _WHOLE, _NUMBER = {"kind": "whole", "at_least": 0}, {"kind": "number"}
@@ -172,3 +190,173 @@ def nearest_states(table: pd.DataFrame, world: MDP) -> NDArray[np.int64]:
         raise ValueError(f"The states of {world.name} have no positions: give 'state', not 'x'.")
     away = world.position[:, None] - table[["x", "y"]].to_numpy(dtype=float)
     return np.asarray(np.nanargmin(np.hypot(*away.T), axis=1))
+
+
+class Headings(NamedTuple):
+    """The states of a track that is run both ways."""
+
+    world: MDP  # all states and moves
+    place: NDArray[np.int32]  # of each state
+    away: NDArray[np.int8]  # 1 if a state heads away from home, -1 if it heads towards it
+    far: NDArray[np.int32]  # number of moves from home to the place of each state
+    # The animal's moves, shape (n_steps,).
+    state: NDArray[np.int32]
+    next_state: NDArray[np.int32]
+
+    def in_places(self, reactivated: Columns) -> dict[str, NDArray[Any]]:
+        """List the places of reactivated states, and whether these head along the travel.
+
+        As in recordings, `along` is 1 where the move from the reactivation before could be made, -1
+        where its reverse could, and 0 where both could or none; the first in an event has that of
+        the second.
+        """
+        state, event = reactivated["place"], reactivated["event"]
+        location = reactivated["location"]
+        place = self.place[state]
+        is_new = np.ones(len(state), dtype=bool)
+        is_new[1:] = (place[1:] != place[:-1]) | (event[1:] != event[:-1])
+        state, event, place = state[is_new], event[is_new], place[is_new]
+        along = np.zeros(len(state), dtype=np.int8)
+        travel = np.sign(self.far[state[1:]] - self.far[state[:-1]])
+        could = (self.away[state[1:]] == travel).astype(np.int8)
+        could_back = (self.away[state[:-1]] == -travel).astype(np.int8)
+        same = event[1:] == event[:-1]
+        along[1:] = np.where(same, could - could_back, 0)
+        first = np.flatnonzero(np.append(True, ~same)[:-1] & same)
+        along[first] = along[first + 1]
+        kept = {name: values[is_new] for name, values in reactivated.items()}
+        location = np.where(location < 0, -1, self.place[location])[is_new]
+        return kept | {"place": place, "along": along, "location": location}
+
+
+def headings_of(log: EventLog, graph: nx.Graph) -> Headings | None:
+    """Find the states with headings of a track; None where headings have no meaning.
+
+    That is where two neighbouring places are equally far from home, or home cannot be reached.
+
+    Examples
+    --------
+    >>> steps = {"state": [0, 1, 2, 1], "next_state": [1, 2, 1, 0],
+    ...          "terminated": [False, True, False, True]}
+    >>> found = headings_of(EventLog({"steps": steps}), nx.path_graph(3))
+    >>> found.place[found.state].tolist(), found.away[found.state].tolist()
+    ([0, 1, 2, 1], [1, 1, -1, -1])
+    """
+    steps = log.columns("steps")
+    ended = (steps["terminated"] | steps["truncated"])[:-1]
+    begins = np.append(True, ended)
+    home = int(np.argmax(np.bincount(steps["state"][begins])))
+    # Places are named as `explore` asks for; those of unknown position lie on a line.
+    named = nx.Graph()
+    position = None if log.mdp is None else log.mdp.position
+    for place in sorted(graph):
+        x, y = (float(place), 0.0) if position is None else position[place].tolist()
+        named.add_node(str(place), pos=(x, y))
+    named.add_edges_from((str(here), str(there)) for here, there in graph.edges)
+    try:
+        places = explore(named, [Rule(tuple(map(str, sorted(graph))), ())], str(home))
+    except ValueError:  # replay.tasks says what is wrong, but a recording cannot be mended
+        return None
+    # Moves from place to place become moves from state to state.
+    state = np.empty(len(begins), dtype=np.int32)
+    next_state = np.empty_like(state)
+    now = -1
+    rows = zip(begins.tolist(), steps["state"].tolist(), steps["next_state"].tolist(), strict=True)
+    for row, (begin, here, there) in enumerate(rows):
+        if begin:
+            now = places.number[places.start(str(here))]
+        state[row] = now
+        if there != here:
+            now = places.number[places.enter(places.states[now], str(there), False)]
+        next_state[row] = now
+    of_state = np.array([int(each.node) for each in places.states], dtype=np.int32)
+    away = np.array([1 if each.heading == ">" else -1 for each in places.states], dtype=np.int8)
+    far = np.array([places.steps_from_home[each.node] for each in places.states], dtype=np.int32)
+    return Headings(places.whole, of_state, away, far, state, next_state)
+
+
+_OF_LENGTH = (
+    "n_replays", "max_backups", "max_pops", "mean_backups", "length", "most_places", "n",
+    "n_remembered",
+)  # fmt: skip
+
+
+def finer_log(log: EventLog, world: MDP, n: int) -> EventLog:
+    """Cut each move in `n`, by way of new states between two neighbours.
+
+    States keep their numbers; the new ones follow. The reward, and the end of a lap, come with the
+    last part of a move.
+
+    Examples
+    --------
+    >>> world = MDP.from_networkx(nx.path_graph(3))
+    >>> log = EventLog({"steps": {"state": [0, 1], "next_state": [1, 2], "reward": [0.0, 1.0],
+    ...                           "terminated": [False, True]}}, mdp=world)
+    >>> steps = finer_log(log, world, 2).steps
+    >>> steps["state"].tolist(), steps["reward"].tolist()
+    ([0, 3, 1, 4], [0.0, 0.0, 0.0, 1.0])
+    """
+    here, there = world.transition_rows() // world.n_actions, world.successor
+    moves = {pair for pair in zip(here.tolist(), there.tolist(), strict=True) if len({*pair}) == 2}
+    number = {pair: k for k, pair in enumerate(sorted({(min(pair), max(pair)) for pair in moves}))}
+    n_states = world.n_states
+
+    def way(begin: int, end: int) -> list[int]:
+        """List the states of a move, from its begin to its end."""
+        if begin == end:
+            return [begin] * (n + 1)
+        first = n_states + number[min(begin, end), max(begin, end)] * (n - 1)
+        between = list(range(first, first + n - 1))
+        return [begin, *(between if begin < end else between[::-1]), end]
+
+    is_two_way = all((end, begin) in moves for begin, end in moves)
+    graph = nx.Graph() if is_two_way else nx.DiGraph()
+    graph.add_nodes_from(range(n_states + len(number) * (n - 1)))
+    for begin, end in sorted(moves):
+        nx.add_path(graph, way(begin, end))
+    fine = MDP.from_networkx(graph, name=world.name)
+    if world.position is not None:
+        where = np.empty((fine.n_states, 2))
+        where[:n_states] = world.position
+        shares = np.linspace(0, 1, n + 1)[:, None]
+        for begin, end in number:
+            own = (1 - shares) * world.position[begin] + shares * world.position[end]
+            where[way(begin, end)] = own
+        fine = replace(fine, position=where)
+    steps = log.columns("steps")
+    ways = np.array(
+        [
+            way(*pair)
+            for pair in zip(steps["state"].tolist(), steps["next_state"].tolist(), strict=True)
+        ]
+    )
+    is_last = np.arange(n) == n - 1
+    last = {name: np.where(is_last, steps[name][:, None], 0).ravel()
+            for name in ("reward", "terminated", "truncated")}  # fmt: skip
+    last = {name: each.astype(steps[name].dtype) for name, each in last.items()}
+    parts = {"state": ways[:, :-1].ravel(), "next_state": ways[:, 1:].ravel(), **last}
+    return EventLog({"steps": parts}, mdp=fine)
+
+
+def in_described_states(reactivated: Columns, n: int, n_places: int) -> Columns:
+    """Read what was replayed in finer states; equal neighbours become one place."""
+    step, event = reactivated["step"], reactivated["event"]
+    is_within = (reactivated["phase"] == PHASES.index("step")) & ((step + 1) % n > 0)
+    rows = np.flatnonzero((reactivated["place"] < n_places) & ~is_within)
+    place = reactivated["place"][rows]
+    is_new = np.ones(len(rows), dtype=bool)
+    is_new[1:] = (place[1:] != place[:-1]) | (event[rows][1:] != event[rows][:-1])
+    found = {name: values[rows[is_new]] for name, values in reactivated.items()}
+    return {**found, "step": found["step"] // n}
+
+
+def scaled(params: dict[str, Parameter], n: int) -> dict[str, Parameter]:
+    """Let a pause cover the same distance in finer states.
+
+    Examples
+    --------
+    >>> scaled({"max_pops": 3, "discount": 0.9}, 2)
+    {'max_pops': 6, 'discount': 0.9}
+    """
+    return {key: value * n if key in _OF_LENGTH else value
+            for key, value in params.items()}  # fmt: skip

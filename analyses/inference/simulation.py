@@ -24,7 +24,7 @@ from analyses.findings.accounts import Account
 from analyses.findings.controls import CONTROLS, replay_of_control
 from analyses.findings.priors import Parameter
 from analyses.inference.animals import Places, Replayed, ReplayingAnimal
-from analyses.inference.finer import in_described_states, scaled
+from analyses.inference.moves import in_described_states, scaled
 from analyses.sequences.detection import RECORDED
 from analyses.sequences.reactivations import reactivated_by, reactivations_by_run
 from analyses.sequences.runs import Columns

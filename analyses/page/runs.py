@@ -16,7 +16,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from analyses.plots.style import label
-from analyses.recordings.prepare.evidence import Evidence
+from analyses.recordings.prepare.state_space_decoder import Evidence
 from analyses.sequences.runs import Columns
 from replay.checks import check_table
 from replay.log.worlds import ClosedMoves
@@ -49,7 +49,7 @@ class ShownRun:
     # (0 unknown, 1 forward, 2 reverse); shape (n_sequences,).
     sequences: Columns
     # `detail(chosen)` takes a flag for each event and returns what happens in the chosen ones, as
-    # columns for `analyses.page.packing.pack`.
+    # columns for `analyses.page.worlds.pack`.
     detail: Callable[[NDArray[np.bool_]], dict[str, NDArray[Any]]]
     # `made` and `value`, of shape (n_snapshots, n_states): the largest action value, NaN where none
     # was learned. Empty unless the log holds all backups.

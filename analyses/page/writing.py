@@ -15,12 +15,10 @@ import numpy as np
 from matplotlib.colors import to_hex
 from numpy.typing import NDArray
 
-from analyses.page.decoded import DecodedReplay, decoded_run
-from analyses.page.evidence import describe_places, pack_evidence
+from analyses.page.decoded import DecodedReplay, decoded_run, describe_places, pack_evidence
 from analyses.page.models import model_run
-from analyses.page.packing import pack
 from analyses.page.runs import Explained, ShownRun, with_bits
-from analyses.page.worlds import describe_world
+from analyses.page.worlds import describe_world, pack
 from analyses.plots.style import END_COLOUR, kind_colour, label
 from analyses.sequences.runs import Logged, runs_of
 from analyses.tables import KINDS

@@ -21,7 +21,7 @@ from analyses.recordings.basics.linearised_track import LinearisedTrack, lineari
 from replay.checks import check_array, check_number, check_table
 
 if TYPE_CHECKING:
-    from analyses.recordings.prepare.evidence import EventEvidence
+    from analyses.recordings.prepare.state_space_decoder import EventEvidence
 
 
 _POSTERIOR_COLOURS, _PATH_COLOUR = "Greys", "#aa3377"
@@ -489,7 +489,7 @@ def events_sheet_figure(
     Parameters
     ----------
     events : sequence of EventEvidence
-        The events, as `analyses.recordings.prepare.evidence.Evidence.of` returns them.
+        The events, as `analyses.recordings.prepare.state_space_decoder.Evidence.of` returns them.
     track : BinnedTrack
         The track.
     rates : array_like of float, shape (n_cells, n_bins)
@@ -512,7 +512,7 @@ def events_sheet_figure(
     Examples
     --------
     >>> from analyses.recordings.basics.binned_track import cut_track
-    >>> from analyses.recordings.prepare.evidence import EventEvidence
+    >>> from analyses.recordings.prepare.state_space_decoder import EventEvidence
     >>> from replay.worlds.tracks import make_linear_track
     >>> track, path = cut_track(make_linear_track(100.0), 5.0), np.arange(20, dtype=np.int32)
     >>> event = EventEvidence(0.0, 0.1, [[0.05]], np.eye(20), path, pd.DataFrame())

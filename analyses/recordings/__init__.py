@@ -22,6 +22,6 @@ if TYPE_CHECKING:
     from analyses.recordings.recover.simulated_recording import (
         simulated_two_tracks as simulated_two_tracks,
     )
-    from analyses.studies.recorded_replay.found import find_replay as find_replay
+    from analyses.studies.recorded_replay.recorded import find_replay as find_replay
 
 __getattr__, __dir__, __all__ = offered(__name__)

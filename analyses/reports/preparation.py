@@ -12,7 +12,7 @@ from analyses.recordings.basics.recording import Recording
 from analyses.recordings.basics.settings import Criteria
 from analyses.recordings.decide.conclusions import Conclusions
 from analyses.recordings.decide.held_out import HeldOut
-from analyses.recordings.decide.track_log_odds import common_cells, tracks_to_compare
+from analyses.recordings.decide.scores import common_cells, tracks_to_compare
 from analyses.recordings.prepare.candidate_events import LOW_THRESHOLD, PAUSE, Detected
 from analyses.recordings.prepare.headings import LEAST_DIFFERENT
 from analyses.recordings.prepare.recorded_experience import PAUSE as PAUSE_AT_NODE

@@ -9,8 +9,8 @@ import pandas as pd
 from scipy import stats
 
 from analyses.intervals import LEAST_UNITS, wilson_interval
-from analyses.recordings.decide.choices import AS_CHOSEN
 from analyses.recordings.decide.controls import Calibration
+from analyses.recordings.decide.epochs import AS_CHOSEN
 from analyses.recordings.prepare.candidate_events import N_SEARCHES
 from analyses.reports.text import interval, markdown, number, plural, rows_of, with_interval
 from analyses.tables import KINDS

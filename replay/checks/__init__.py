@@ -4,7 +4,6 @@ Every number, flag, choice and column passes one of these functions once, where 
 toolkit; the code behind relies on that.
 """
 
-from replay.checks.names import Named, UnknownNameError, known_arguments, shown, unknown_name
 from replay.checks.tables import (
     check_all,
     check_array,
@@ -19,6 +18,8 @@ from replay.checks.values import (
     LARGEST_NUMBER,
     MOST_STATES,
     SMALLEST_BIN,
+    Named,
+    UnknownNameError,
     check_bin_size,
     check_choice,
     check_fits,
@@ -29,6 +30,9 @@ from replay.checks.values import (
     check_seed,
     check_text,
     check_whole,
+    known_arguments,
+    shown,
+    unknown_name,
 )
 
 __all__ = ["LARGEST_NUMBER", "MOST_STATES", "SMALLEST_BIN", "Named", "UnknownNameError"]

@@ -29,7 +29,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike
 
-from replay.checks.names import shown
+from replay.checks.values import shown
 
 _Parameters = ParamSpec("_Parameters")
 _Result = TypeVar("_Result")

@@ -28,7 +28,7 @@ from analyses.jobs.results import Results
 from analyses.jobs.study import Piece, Shown, SizedPlan, Study
 from analyses.measures import STATISTICS
 from analyses.sequences.place_sequences import Detection
-from analyses.studies.simulated_animals import simulated_replays
+from analyses.studies.typical_replay import simulated_replays
 from replay.data import reference_table
 from replay.learners import find_learner
 from replay.tasks.published import find_task

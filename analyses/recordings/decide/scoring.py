@@ -10,8 +10,14 @@ from numpy.typing import NDArray
 
 from analyses.recordings.basics.binned_track import project
 from analyses.recordings.decide.controls import CONTROLS, EXCHANGED, control_counts
-from analyses.recordings.decide.scores import USUAL_SCORES, Route, usual_routes, usual_scores
-from analyses.recordings.decide.track_log_odds import track_log_odds, tracks_to_compare
+from analyses.recordings.decide.scores import (
+    USUAL_SCORES,
+    Route,
+    track_log_odds,
+    tracks_to_compare,
+    usual_routes,
+    usual_scores,
+)
 from analyses.recordings.prepare.headings import outward_along
 from analyses.recordings.prepare.likelihood import bayesian_posterior, log_likelihood
 from analyses.recordings.prepare.session import Session

@@ -1,15 +1,19 @@
-"""Place cells, their firing rates along a track, and their spikes."""
+"""Place cells and their spikes; sweeps of replay along a track, and the course of an animal."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import pairwise
 from typing import NamedTuple
 
+import networkx as nx
 import numpy as np
 from numpy.typing import NDArray
 
-from analyses.recordings.basics.binned_track import BinnedTrack
+from analyses.recordings.basics.binned_track import BinnedTrack, project
+from analyses.recordings.prepare.headings import heading_between, travel
 from replay.checks import check_array, check_number
+from replay.log.event_log import EventLog
 
 _LOWER = 0.1  # the rate in the other heading
 
@@ -124,3 +128,203 @@ def by_cell(parts: Sequence[Spikes], n_cells: int) -> tuple[NDArray[np.float64],
     cell = np.concatenate([part.cell for part in parts])
     order = np.lexsort((time, cell))
     return tuple(np.split(time[order], np.searchsorted(cell[order], np.arange(1, n_cells))))
+
+
+SAMPLE = 0.02
+"""The time between two positions, in s, as from a camera."""
+
+_MOST_AWAY = 5.0  # cm, of a state from the track
+_LEAD = 0.5  # s of stillness before and after each event
+_PAUSE = 2.0  # s of stillness after each lap
+_CARRIED = 10.0  # s without position between two laps that do not join
+
+
+class Sweep(NamedTuple):
+    """The bins through which an event sweeps."""
+
+    bins: NDArray[np.int64]  # (n_bins_of_sweep,): the bins, in order
+    # (n_bins_of_sweep,): the distance of each bin from the one before, in cm; 0 after a jump
+    ahead: NDArray[np.float64]
+    # (n_bins_of_sweep,): whether the heading that is represented is the direction of travel (1),
+    # the opposite (-1) or unknown (0)
+    along: NDArray[np.int8]
+
+    def dwell(self, speed: float) -> NDArray[np.float64]:
+        """Return the time in each bin, in s: half of the time to each of its neighbours."""
+        return np.asarray((self.ahead + np.append(self.ahead[1:], 0)) / (2 * speed))
+
+
+def headed_bins(
+    track: BinnedTrack,
+    rates: NDArray[np.float64],
+    bins: NDArray[np.int64],
+    heading: NDArray[np.integer],
+) -> NDArray[np.int64]:
+    """Find the columns of rates in bins and headings: ahead (1), back (-1) and unknown (0).
+
+    Rates are as `with_unknown` returns them, or the same in all headings.
+    """
+    block = np.array([2, 0, 1])[heading]
+    return np.asarray((bins + track.n_bins * block) % rates.shape[1])
+
+
+def swept_spikes(
+    track: BinnedTrack,
+    rates: NDArray[np.float64],
+    sweeps: Sequence[Sweep],
+    dwell: Sequence[NDArray[np.float64]],
+    start: NDArray[np.float64],
+    rng: np.random.Generator,
+) -> Spikes:
+    """Draw the spikes of all cells in sweeps that start at some times, as they dwell in bins."""
+    columns, begin = [np.empty(0, dtype=np.int64)], [np.empty(0)]
+    for sweep, each, first in zip(sweeps, dwell, start, strict=True):
+        heading = travel(track, sweep.bins, 1) * sweep.along
+        columns.append(headed_bins(track, rates, sweep.bins, heading))
+        begin.append(first + np.cumsum(each) - each)
+    lasts = np.concatenate([*dwell, np.empty(0)])
+    return poisson_spikes(rates, np.concatenate(columns), np.concatenate(begin), lasts, rng)
+
+
+class _TrackPath(NamedTuple):
+    """The bins of a path without the first, and their distances from the first, in cm."""
+
+    bins: NDArray[np.int64]
+    along: NDArray[np.float64]
+
+
+class TrackPaths:
+    """Shortest paths along the bins of a track, between states whose bins are given."""
+
+    def __init__(self, track: BinnedTrack, bin_of_state: NDArray[np.int32]) -> None:
+        self.track = track
+        self._distance = track.distance
+        self._bin_of_state = bin_of_state
+        self._known: dict[tuple[int, int], _TrackPath] = {}
+
+    def at(self, state: int) -> int:
+        """Return the bin of a state."""
+        return int(self._bin_of_state[state])
+
+    def between(self, state: int, next_state: int) -> _TrackPath:
+        """Find the shortest path between two states."""
+        if (state, next_state) in self._known:
+            return self._known[state, next_state]
+        first, last = self.at(state), self.at(next_state)
+        begin = self._distance[first]
+        detour = begin + self._distance[:, last] - begin[last]
+        on_way = np.flatnonzero(np.abs(detour) < 1e-6)
+        way = [first]
+        for place in on_way[np.argsort(begin[on_way], kind="stable")].tolist():
+            ahead = begin[place] - begin[way[-1]]
+            # If two paths have the same length, stay on the one that was begun.
+            if ahead > 1e-6 and abs(self._distance[way[-1], place] - ahead) < 1e-6:
+                way.append(place)
+        found = _TrackPath(np.array(way[1:], dtype=np.int64), begin[way[1:]])
+        self._known[state, next_state] = found
+        return found
+
+    def sweep_along(
+        self, places: Sequence[int], joined: nx.Graph, along: Sequence[int] | None = None
+    ) -> Sweep:
+        """Sweep from place to place, and jump between successive places that are not neighbours."""
+        bins, ahead = [np.array([self.at(places[0])])], [np.zeros(1)]
+        for here, there in pairwise(places):
+            if joined.has_edge(here, there):
+                way = self.between(here, there)
+                bins.append(way.bins)
+                ahead.append(np.diff(way.along, prepend=0.0))
+            else:
+                bins.append(np.array([self.at(there)]))
+                ahead.append(np.zeros(1))
+        headings = np.repeat(
+            np.zeros(len(bins)) if along is None else along, [len(each) for each in bins]
+        )
+        return Sweep(
+            np.concatenate(bins).astype(np.int64), np.concatenate(ahead), headings.astype(np.int8)
+        )
+
+
+def bins_of_states(log: EventLog, track: BinnedTrack) -> NDArray[np.int32]:
+    """Find the bin of each state of the log's world."""
+    if not isinstance(log, EventLog):
+        raise TypeError(f"log must be an EventLog, got {type(log).__name__}.")
+    if log.mdp is None or log.mdp.position is None:
+        raise ValueError(
+            "The world of the log has no positions: make it from the track graph with "
+            "MDP.from_networkx, or add it to the log (EventLog(..., mdp=world))."
+        )
+    found = project(track, log.mdp.position)
+    if found.away.max(initial=0.0) > _MOST_AWAY:
+        state = int(np.argmax(found.away))
+        raise ValueError(
+            f"State {state} of the log's world is {found.away[state]:.3g} cm from the track: are "
+            "the world and the graph of the same maze, both in cm?"
+        )
+    return found.bin
+
+
+class Course(NamedTuple):
+    """The animal's position in each sample, and whether it moved."""
+
+    time: NDArray[np.float64]  # (n_samples,): times in s
+    bins: NDArray[np.int64]  # (n_samples,): the nearest bin of the track
+    position: NDArray[np.float64]  # (n_samples, 2): positions in cm
+    # (n_samples,): the direction in which it moved along the edge: 1 towards its second node, -1
+    # towards its first, 0 if it did not move
+    heading: NDArray[np.int8]
+
+
+def run_course(
+    log: EventLog,
+    track_paths: TrackPaths,
+    speed: float,
+    event_step: NDArray[np.int64],
+    lasts: NDArray[np.float64],
+) -> tuple[Course, NDArray[np.float64]]:
+    """Let the animal run its laps, and stay still after each lap and around events."""
+    steps = log.columns("steps")
+    if not len(steps["state"]):
+        raise ValueError("The log has no steps, so the animal never runs: log steps too.")
+    n_before = np.searchsorted(steps["step"], event_step, side="right")
+    due = np.searchsorted(n_before, np.arange(len(steps["step"]) + 2))
+    start = np.empty(len(lasts))
+    time, bins, carried = [0.0], [track_paths.at(steps["state"][0])], []
+
+    def rest(seconds: float) -> None:
+        time.append(time[-1] + seconds)
+        bins.append(bins[-1])
+
+    def replay(n_steps: int) -> None:
+        for event in range(due[n_steps], due[n_steps + 1]):
+            rest(_LEAD)
+            start[event] = time[-1]
+            rest(lasts[event] + _LEAD)
+
+    replay(0)
+    moves = zip(steps["state"].tolist(), steps["next_state"].tolist(), strict=True)
+    ends = steps["terminated"] | steps["truncated"]
+    for number, (state, next_state) in enumerate(moves):
+        if track_paths.at(state) != bins[-1]:
+            carried.append(len(time) - 1)
+            time.append(time[-1] + _CARRIED)
+            bins.append(track_paths.at(state))
+        way, along = track_paths.between(state, next_state)
+        time.extend((time[-1] + along / speed).tolist())
+        bins.extend(way.tolist())
+        replay(number + 1)
+        if ends[number]:
+            rest(_PAUSE)
+    # Positions are interpolated between these knots, with none while the animal is carried.
+    knots, places, track = np.array(time), np.array(bins), track_paths.track
+    sampled = np.arange(0.0, knots[-1], SAMPLE)
+    knot = np.searchsorted(knots[1:-1], sampled, side="right")
+    seen = ~np.isin(knot, np.array(carried, dtype=int))
+    sampled, knot = sampled[seen], knot[seen]
+    share = (sampled - knots[knot]) / (knots[knot + 1] - knots[knot])
+    one, other = places[knot], places[knot + 1]
+    begin, end = track.position[one], track.position[other]
+    nearest = np.where(share < 0.5, one, other)
+    position = begin + share[:, None] * (end - begin)
+    heading = heading_between(track, one, nearest, other)
+    return Course(sampled, nearest, position, heading), start

@@ -34,9 +34,14 @@ from analyses.recordings.prepare.likelihood import count_spikes
 from analyses.recordings.prepare.running import running
 from analyses.recordings.prepare.session import Session
 from analyses.recordings.prepare.travel import travel_model
-from analyses.recordings.recover.cells import poisson_spikes
+from analyses.recordings.recover.cells import (
+    Sweep,
+    TrackPaths,
+    bins_of_states,
+    poisson_spikes,
+    swept_spikes,
+)
 from analyses.recordings.recover.recover import candidates_of
-from analyses.recordings.recover.sweeps import Sweep, TrackPaths, bins_of_states, swept_spikes
 from analyses.recordings.recover.unfolding import MISSED
 from analyses.sequences.track import graph_of_log
 from replay.log.event_log import EventLog

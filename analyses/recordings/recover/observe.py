@@ -36,19 +36,17 @@ from analyses.recordings.basics.binned_track import cut_track
 from analyses.recordings.basics.recording import Recording
 from analyses.recordings.prepare.headings import with_unknown
 from analyses.recordings.recover.cells import (
+    SAMPLE,
     Cells,
     Spikes,
-    by_cell,
-    check_cells,
-    draw_cells,
-    poisson_spikes,
-)
-from analyses.recordings.recover.sweeps import (
-    SAMPLE,
     Sweep,
     TrackPaths,
     bins_of_states,
+    by_cell,
+    check_cells,
+    draw_cells,
     headed_bins,
+    poisson_spikes,
     run_course,
     swept_spikes,
 )

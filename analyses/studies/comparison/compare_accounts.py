@@ -11,9 +11,8 @@ import pandas as pd
 
 from analyses.findings.table import findings as published_findings
 from analyses.jobs.cost import N_DRAWS_COMPARED
-from analyses.jobs.kept import Kept, run_in_scratch
 from analyses.jobs.results import Results
-from analyses.jobs.run import run
+from analyses.jobs.run import Kept, run, run_in_scratch
 from analyses.jobs.study import Shown, Study
 from analyses.reports.text import cells_in_markdown, markdown
 from analyses.studies.comparison.identification import (

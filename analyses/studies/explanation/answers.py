@@ -20,11 +20,11 @@ from numpy.typing import NDArray
 from analyses.inference.animals import FEW_SEQUENCES, Replayed, ReplayingAnimal
 from analyses.inference.conditions import senses_by_condition
 from analyses.inference.features import UNKNOWN, measure, of_condition, replay_features
-from analyses.inference.groups import account_frequencies
 from analyses.inference.likelihood import ceiling_bits, held_out_bits, walk_bits
 from analyses.inference.model_choice import (
     ModelChoice,
     Simulations,
+    account_frequencies,
     class_name,
     parameter_intervals,
 )

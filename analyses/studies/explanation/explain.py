@@ -26,12 +26,10 @@ from analyses.inference.model_choice import forests
 from analyses.inference.simulation import in_pauses_of
 from analyses.jobs.columns import TABLES
 from analyses.jobs.cost import BYTES_OF_FIGURES, N_DRAWS_EXPLAINED, WorkCost
-from analyses.jobs.kept import Kept, run_in_scratch
 from analyses.jobs.results import Results
-from analyses.jobs.run import manifest
+from analyses.jobs.run import Kept, manifest, run_in_scratch
 from analyses.jobs.study import MOST, Piece, Runner, Shown, Study
 from analyses.reports.explanation import no_predictions, report_of_explanation
-from analyses.studies.explanation.accounts import named_accounts
 from analyses.studies.explanation.answers import (
     answer,
     group_of,
@@ -42,6 +40,7 @@ from analyses.studies.explanation.plan import (
     LEAST_DRAWS,
     LEAST_SHARE,
     ExplanationPlan,
+    named_accounts,
     simulated_draws,
 )
 from replay.checks import check_number, check_whole, known_arguments

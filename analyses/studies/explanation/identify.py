@@ -26,12 +26,13 @@ from analyses.jobs.results import Results
 from analyses.jobs.study import MOST, Piece, Runner, Shown, Study
 from analyses.reports.explanation import LEVEL
 from analyses.sequences.sequences import Lists
-from analyses.studies.explanation.accounts import described, named_accounts
 from analyses.studies.explanation.answers import SURE
 from analyses.studies.explanation.plan import (
     DRAWS_OF_PIECE,
     LEAST_DRAWS,
     LEAST_SHARE,
+    described,
+    named_accounts,
     simulated_draws,
     simulations_of,
 )

@@ -16,10 +16,14 @@ from analyses.intervals import LEAST_UNITS, mean_interval, mean_share_interval
 from analyses.jobs.results import Results
 from analyses.measures import STATISTICS
 from analyses.recordings.basics.recording import Recording
-from analyses.recordings.decide.choices import shares_by_choice
 from analyses.recordings.decide.conclusions import Conclusions, conclude_session
 from analyses.recordings.decide.controls import Calibration
-from analyses.recordings.decide.epochs import compare_epochs, count_blocks, count_in_epochs
+from analyses.recordings.decide.epochs import (
+    compare_epochs,
+    count_blocks,
+    count_in_epochs,
+    shares_by_choice,
+)
 from analyses.recordings.decide.scoring import Scored
 from analyses.recordings.prepare.detection import multiunit_rate
 from analyses.recordings.prepare.running import running
