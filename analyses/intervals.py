@@ -24,10 +24,10 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
-from numpy.typing import NDArray
 from scipy import stats
 
 from analyses.tables import different, in_paper_order
+from replay.arrays import Floats, Ints
 from replay.checks import (
     check_array,
     check_column,
@@ -178,7 +178,7 @@ def mean_share_interval(table: pd.DataFrame, share: str, n: str, by: Sequence[st
 
 def wilson_interval(
     share: npt.ArrayLike, n: npt.ArrayLike, level: float = _LEVEL
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+) -> tuple[Floats, Floats]:
     """Return the Wilson interval of shares of `n` independent events, which may be a fraction.
 
     Examples
@@ -276,7 +276,7 @@ def sign_test(differences: npt.ArrayLike) -> SignTest:
 
 
 def _share_interval(
-    count: NDArray[np.int64], total: NDArray[np.int64], n_resamples: int, rng: np.random.Generator
+    count: Ints, total: Ints, n_resamples: int, rng: np.random.Generator
 ) -> tuple[float, float]:
     if np.ptp(count / total) == 0:
         return np.nan, np.nan

@@ -179,10 +179,7 @@ def opened_parquet(path: str | os.PathLike[str]) -> Iterator[pq.ParquetFile]:
 
     Equal values take no space in a file, so that a small one may claim any number of them.
     """
-    with (
-        opened(path) as source,
-        pq.ParquetFile(source, page_checksum_verification=True) as file,
-    ):
+    with opened(path) as source, pq.ParquetFile(source, page_checksum_verification=True) as file:
         found = file.metadata
         groups = [found.row_group(number) for number in range(found.num_row_groups)]
         values = 0

@@ -15,9 +15,9 @@ from typing import NamedTuple
 import networkx as nx
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 
 from analyses.findings.priors import Parameter, Prior, Uniform, WholeNumber
+from replay.arrays import Int32s, Ints
 from replay.log.event_log import EventLog
 
 _PRIORS: dict[str, Prior] = {
@@ -31,12 +31,12 @@ class Moments(NamedTuple):
 
     step: int  # the last completed one; -1 before the first
     # All steps, shape (n_steps,); those up to `step` are known.
-    state: NDArray[np.int32]
-    next_state: NDArray[np.int32]
-    episode: NDArray[np.int32]  # the lap of each step
+    state: Int32s
+    next_state: Int32s
+    episode: Int32s  # the lap of each step
     # Place -> its neighbours along open edges, and along all edges, through walls.
-    open_moves: list[NDArray[np.int64]]
-    all_moves: list[NDArray[np.int64]]
+    open_moves: list[Ints]
+    all_moves: list[Ints]
 
 
 Emit = Callable[[Moments, int, np.random.Generator], list[int]]
@@ -72,7 +72,7 @@ def _shuffled(moments: Moments, n_places: int, rng: np.random.Generator) -> list
     return places
 
 
-def _walk(moves: list[NDArray[np.int64]], n_places: int, rng: np.random.Generator) -> list[int]:
+def _walk(moves: list[Ints], n_places: int, rng: np.random.Generator) -> list[int]:
     place = int(rng.integers(len(moves)))
     walk = [place]
     for draw in rng.random(n_places - 1).tolist():

@@ -45,15 +45,13 @@ from dataclasses import dataclass, fields, replace
 from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.special import betaln, gammaln, xlog1py, xlogy
 from scipy.stats import norm
 from scipy.stats import t as student_t
 
 from analyses.measures import STATISTICS
+from replay.arrays import Bools, Floats, Ints
 from replay.checks import check_number, typed
-
-Floats = NDArray[np.float64]
 
 BETWEEN_STUDIES = 0.06
 """Standard deviation between studies of a share of one half, beyond their counting error; for any
@@ -92,20 +90,20 @@ class Studies(NamedTuple):
     """Simulated studies of one statistic, one per draw of an account's parameters."""
 
     # Of shares: sequences with the property, and all sequences, of all animals of a study.
-    successes: NDArray[np.float64]
-    trials: NDArray[np.float64]
+    successes: Floats
+    trials: Floats
     # Mean and s.d. over animals of the statistic minus its null; NaN if no animal has a value.
-    mean: NDArray[np.float64]
-    sd: NDArray[np.float64]
-    value: NDArray[np.float64]  # the mean of the statistic itself
-    n_animals: NDArray[np.float64]  # with a value
+    mean: Floats
+    sd: Floats
+    value: Floats  # the mean of the statistic itself
+    n_animals: Floats  # with a value
 
     @property
-    def has_replay(self) -> NDArray[np.bool_]:
+    def has_replay(self) -> Bools:
         """Whether the statistic is defined in each simulated study."""
         return self.n_animals > 0
 
-    def take(self, draws: NDArray[np.int64]) -> Studies:
+    def take(self, draws: Ints) -> Studies:
         """Choose some draws."""
         return Studies(*(column[draws] for column in self))
 
@@ -122,7 +120,7 @@ def statistic_range(statistic: str) -> tuple[float, float]:
     return (0.0, 1.0) if found.is_share else found.span
 
 
-def outcomes(studies: Studies, *, are_shares: bool = False) -> NDArray[np.int64]:
+def outcomes(studies: Studies, *, are_shares: bool = False) -> Ints:
     """Test each simulated study for a difference from its null, by a t test over its animals.
 
     Returns, by draw, 1 for above, -1 for below, and 0 for no difference at the level of 0.05. The
@@ -444,7 +442,7 @@ def _within(middle: float, error: float, result: Published) -> tuple[float, floa
 
 
 @typed
-def evidence(likelihood: NDArray[np.float64], surprise: float = SURPRISE) -> NDArray[np.float64]:
+def evidence(likelihood: Floats, surprise: float = SURPRISE) -> Floats:
     """Compute the evidence for an account from likelihoods of shape (..., n_draws), in bits.
 
     The logarithm of a mean over few draws is too small on average; a jackknife corrects this, so
@@ -458,7 +456,7 @@ def evidence(likelihood: NDArray[np.float64], surprise: float = SURPRISE) -> NDA
     surprise = check_number("surprise", surprise, at_least=0, at_most=1)
     mixed = (1 - surprise) * likelihood + surprise
     n, total = mixed.shape[-1], mixed.sum(axis=-1)
-    bits: NDArray[np.float64] = np.log2(total / n)
+    bits: Floats = np.log2(total / n)
     if n > 1:
         without = np.log2((total[..., None] - mixed) / (n - 1)).mean(axis=-1)
         bits = np.minimum(n * bits - (n - 1) * without, np.log2(mixed.max(axis=-1)))

@@ -13,9 +13,9 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 
 from analyses.measures import STATISTICS
+from replay.arrays import Floats
 from replay.checks import check_all, check_table, shown, unknown_name
 from replay.files import check_path, read_file
 
@@ -183,7 +183,7 @@ def _texts(table: pd.DataFrame, column: str, name: str) -> list[str] | str:
     return texts
 
 
-def _numbers(table: pd.DataFrame, column: str, name: str) -> NDArray[np.float64] | float:
+def _numbers(table: pd.DataFrame, column: str, name: str) -> Floats | float:
     """Read a column of numbers, also those written as text; missing values become NaN."""
     if column not in table:
         return np.nan

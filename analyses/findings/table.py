@@ -38,14 +38,7 @@ from analyses.findings.rows import (
     typed_rows,
 )
 from analyses.sequences.detection import Detection
-from replay.checks import (
-    LARGEST_NUMBER,
-    check_array,
-    check_cells,
-    check_number,
-    check_table,
-    typed,
-)
+from replay.checks import LARGEST_NUMBER, check_array, check_cells, check_number, check_table, typed
 from replay.data import data_file
 
 _FIRST_AUTHOR = re.compile(r"^(.+?) [A-Z][A-Z-]*(?:,| et al| and| \()")

@@ -30,6 +30,7 @@ from analyses.sequences.reactivations import reactivations_by_run
 from analyses.sequences.runs import Columns, Logged, log_of, of_run, runs_of
 from analyses.sequences.sequences import Lists
 from analyses.sequences.track import Track, graph_of_log
+from replay.arrays import Bools, Floats, Int32s, Ints
 from replay.checks import check_column
 from replay.log.backups import PHASES
 from replay.log.event_log import EventLog
@@ -45,17 +46,17 @@ _LEAST_TOLD = 0.1  # of all headings: by chance, 5 % are
 class Replayed(NamedTuple):
     """Place sequences of an animal, real or simulated, in order; one entry for each sequence."""
 
-    lap: NDArray[np.int32]  # the lap after or in which it was replayed, from 0
-    step: NDArray[np.int64]  # the move after which it was, from 0; -1 before the first
+    lap: Int32s  # the lap after or in which it was replayed, from 0
+    step: Ints  # the move after which it was, from 0; -1 before the first
     phase: NDArray[np.int8]  # its number in `replay.log.backups.PHASES`
-    location: NDArray[np.int32]  # where the animal was; -1 if unknown
+    location: Int32s  # where the animal was; -1 if unknown
     states: Lists  # its places, in the order of replay
-    event: NDArray[np.int64]  # the number of the event that it belongs to
+    event: Ints  # the number of the event that it belongs to
     # Whether the heading represented at each place is that of travel (1), the opposite (-1), or
     # unknown (0).
     along: Lists
 
-    def take(self, numbers: NDArray[np.int64]) -> Replayed:
+    def take(self, numbers: Ints) -> Replayed:
         """Select sequences by their numbers."""
         return Replayed(
             self.lap[numbers], self.step[numbers], self.phase[numbers], self.location[numbers],
@@ -75,7 +76,7 @@ class Replayed(NamedTuple):
         return cls(*columns)
 
     @property
-    def is_told(self) -> NDArray[np.bool_]:
+    def is_told(self) -> Bools:
         """Whether the heading of each sequence is known anywhere, shape (n_sequences,)."""
         known = np.bincount(self.along.owner, self.along.flat != 0, minlength=len(self.lap))
         return np.asarray(known > 0)
@@ -87,15 +88,15 @@ class Places:
 
     # Moves between two places on the shortest path, shape (n_places, n_places); the largest known
     # number plus one where there is none.
-    distance: NDArray[np.float64]
-    move: NDArray[np.int32]  # of two places, the number of the move; -1 if no neighbours
-    ends: NDArray[np.int32]  # the two places of each move, shape (n_moves, 2)
+    distance: Floats
+    move: Int32s  # of two places, the number of the move; -1 if no neighbours
+    ends: Int32s  # the two places of each move, shape (n_moves, 2)
     # Lap by lap, shape (n_laps, n_moves): the latest in which a move was made (-1: none), and how
     # often it had been made at its end.
-    last_made: NDArray[np.int32]
-    n_made: NDArray[np.float64]
+    last_made: Int32s
+    n_made: Floats
     # The place that paid most up to the end of each lap, the latest if several did; -1 if none.
-    goal: NDArray[np.int32]
+    goal: Int32s
     # The conditions of the experiment, and their numbers, shape (n_laps, n_places); -1: none.
     conditions: tuple[str, ...]
     condition: NDArray[np.int16]
@@ -178,7 +179,7 @@ class ReplayingAnimal:
         return replace(found, has_headings=self.headings is not None)
 
     @property
-    def lap_of_step(self) -> NDArray[np.int32]:
+    def lap_of_step(self) -> Int32s:
         """The lap of each step, shape (n_steps,), from 0."""
         return laps_of(self.log.columns("steps"))
 

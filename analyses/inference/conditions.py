@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from analyses.inference.moves import nearest_states
 from analyses.sequences.runs import Columns
+from replay.arrays import Floats, Int32s
 from replay.checks import check_all, check_column, check_table
 from replay.worlds.mdp import MDP
 
@@ -38,9 +39,7 @@ def check_conditions(table: pd.DataFrame, what: str) -> pd.DataFrame:
     return table
 
 
-def given_conditions(
-    table: pd.DataFrame, world: MDP, distance: NDArray[np.float64], n_laps: int
-) -> Conditions:
+def given_conditions(table: pd.DataFrame, world: MDP, distance: Floats, n_laps: int) -> Conditions:
     """Read conditions from a table of `condition`, `state` or `x, y` (cm), `first_lap, last_lap`.
 
     A condition holds at a state and at those next to it, unless they have another; without a place,
@@ -73,9 +72,7 @@ def given_conditions(
     return names, number
 
 
-def conditions_by_reward(
-    steps: Columns, lap: NDArray[np.int32], distance: NDArray[np.float64]
-) -> Conditions:
+def conditions_by_reward(steps: Columns, lap: Int32s, distance: Floats) -> Conditions:
     """Derive conditions from what places that pay paid when they were entered last.
 
     Each amount is one, or, of more than four, nothing, less and more than the median. There is none

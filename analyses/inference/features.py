@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from analyses.inference.animals import Places, Replayed
 from analyses.inference.conditions import senses_by_condition
+from replay.arrays import Floats
 
 MEASURES = {
     "length": "number of places",
@@ -62,7 +63,7 @@ def measure(replayed: Replayed, places: Places) -> pd.DataFrame:
     of_move, here, there = owner[1:][is_move], states.flat[:-1][is_move], states.flat[1:][is_move]
     move, back = places.move[here, there], places.move[there, here]
 
-    def mean_of(values: NDArray[np.generic]) -> NDArray[np.float64]:
+    def mean_of(values: NDArray[np.generic]) -> Floats:
         total = np.bincount(of_move, values.astype(np.float64), minlength=n)
         return np.asarray(total / (length - 1))
 
@@ -155,7 +156,7 @@ def of_condition(sense: str, condition: str, other: str) -> str:
     return f"mean of {sense} where {condition}" + f", less where {other}" * bool(other)
 
 
-def lost_bits(rows: pd.DataFrame, others: pd.DataFrame) -> NDArray[np.float64]:
+def lost_bits(rows: pd.DataFrame, others: pd.DataFrame) -> Floats:
     """Return the bits that a sequence of each of `rows` loses if it is expected to go as `others`.
 
     This is the divergence of where sequences begin, how they go on and where they stop; shape
@@ -171,7 +172,7 @@ def lost_bits(rows: pd.DataFrame, others: pd.DataFrame) -> NDArray[np.float64]:
     is_stop = np.array([each[0] == "ends" for each in words])
     n_groups, even = int(group.max()) + 1, 1.0 / np.bincount(group)[group]
 
-    def decisions(table: pd.DataFrame) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    def decisions(table: pd.DataFrame) -> tuple[Floats, Floats]:
         """Return how often each was taken, and log2 of its probability."""
         shares = table[names].to_numpy(dtype=np.float64)
         summed = np.stack([np.bincount(group, row, n_groups) for row in shares])

@@ -17,12 +17,12 @@ References
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import sparse
 from scipy.optimize import minimize
 from scipy.special import logsumexp
 
 from analyses.inference.animals import Places, Replayed
+from replay.arrays import Floats, Int32s, Ints
 
 _OF_TRACK, _OF_ALL_LAPS = 1.0, 5.0
 _LAPSE = 0.02
@@ -46,7 +46,7 @@ class _Steps:
 
 def path_bits(
     simulated: Replayed, replayed: Replayed, places: Places, wrong_places: float = 0.0
-) -> NDArray[np.float64]:
+) -> Floats:
     """Return log2 of the probability of each sequence of the animal, shape (n_sequences,).
 
     `simulated` is what an account replays. A share `wrong_places` of the animal's places may be any
@@ -102,9 +102,7 @@ def path_bits(
     return np.asarray(bits + np.log2((at * go[lap, n_moves:]).sum(axis=1)))
 
 
-def _smoothed(
-    counts: NDArray[np.float64], group: NDArray[np.int64], even: NDArray[np.float64]
-) -> NDArray[np.float64]:
+def _smoothed(counts: Floats, group: Ints, even: Floats) -> Floats:
     """Return probabilities within each group of columns, lap by lap, shape (n_laps, n_columns)."""
     n_groups = int(group.max()) + 1
     total = counts.sum(axis=0)
@@ -113,7 +111,7 @@ def _smoothed(
     return np.asarray((counts + _OF_ALL_LAPS * of_all) / (by_lap + _OF_ALL_LAPS)[:, group])
 
 
-def walk_bits(replayed: Replayed, places: Places) -> NDArray[np.float64]:
+def walk_bits(replayed: Replayed, places: Places) -> Floats:
     """Return log2 of the probability of each sequence under a walk along the track."""
     seen = _Steps(replayed, places)
     even = -np.log2(1.0 + np.bincount(places.ends[:, 0], minlength=places.n_places))
@@ -122,7 +120,7 @@ def walk_bits(replayed: Replayed, places: Places) -> NDArray[np.float64]:
     return np.asarray(bits + np.bincount(seen.of_move, moved, minlength=seen.n))
 
 
-def held_out_bits(bits: NDArray[np.float64], lap: NDArray[np.int32]) -> NDArray[np.float64]:
+def held_out_bits(bits: Floats, lap: Int32s) -> Floats:
     """Average over the draws of an account, weighted by how well they predict other laps.
 
     `bits` has shape (n_draws, n_sequences). Every second lap is predicted by draws that are
@@ -137,7 +135,7 @@ def held_out_bits(bits: NDArray[np.float64], lap: NDArray[np.int32]) -> NDArray[
     return found
 
 
-def ceiling_bits(replayed: Replayed, places: Places) -> NDArray[np.float64]:
+def ceiling_bits(replayed: Replayed, places: Places) -> Floats:
     """Return log2 of the probability of each sequence under a model that learns from the others.
 
     A regularised choice model: the next place (a neighbour, or a stop) by how often it was next in
@@ -165,12 +163,12 @@ def ceiling_bits(replayed: Replayed, places: Places) -> NDArray[np.float64]:
 _NEVER = -1e9  # the score of an option that does not exist
 
 
-def _fitted(values: NDArray[np.float64], chosen: NDArray[np.int64]) -> NDArray[np.float64]:
+def _fitted(values: Floats, chosen: Ints) -> Floats:
     """Fit the weights of a choice model; the last feature marks options that do not exist."""
     n, _, n_features = values.shape
     rows = np.arange(n)
 
-    def loss(free: NDArray[np.float64]) -> tuple[float, NDArray[np.float64]]:
+    def loss(free: Floats) -> tuple[float, Floats]:
         weights = np.append(free, 1.0)
         scores = values @ weights
         log_total = logsumexp(scores, axis=1)
@@ -183,7 +181,7 @@ def _fitted(values: NDArray[np.float64], chosen: NDArray[np.int64]) -> NDArray[n
     return np.append(found.x, 1.0)
 
 
-Options = tuple[NDArray[np.float64], NDArray[np.int64], NDArray[np.int64]]
+Options = tuple[Floats, Ints, Ints]
 """Values of each option of each choice, the option chosen, and the sequence of each choice."""
 
 
@@ -239,7 +237,7 @@ def _continuations(replayed: Replayed, base: Replayed, places: Places) -> Option
     )
     location, goal = replayed.location[owner], places.goal[replayed.lap[owner]]
 
-    def nearer(to: NDArray[np.int32]) -> NDArray[np.float64]:
+    def nearer(to: Int32s) -> Floats:
         to = to.astype(np.int64)
         gain = places.distance[to, here][:, None] - places.distance[to[:, None], there]
         return np.where(to[:, None] >= 0, gain, 0.0)
@@ -273,7 +271,7 @@ def _continuations(replayed: Replayed, base: Replayed, places: Places) -> Option
     return values.astype(np.float64), chosen, owner
 
 
-def _counts(replayed: Replayed, places: Places) -> tuple[NDArray[np.float64], ...]:
+def _counts(replayed: Replayed, places: Places) -> tuple[Floats, ...]:
     """Count beginnings by place, moves, and stops by place."""
     seen = _Steps(replayed, places)
     return (

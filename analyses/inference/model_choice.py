@@ -46,6 +46,7 @@ from scipy.optimize import minimize_scalar
 from scipy.special import expit, log_softmax, softmax
 
 from analyses.inference.features import lost_bits
+from replay.arrays import Bools, Floats, Ints
 from replay.checks import check_array, check_whole, typed
 
 _N_FOLDS = 4
@@ -63,7 +64,7 @@ class Simulations:
     """Simulated animals: one row for each."""
 
     account: NDArray[np.object_]  # the one that replayed
-    draw: NDArray[np.int64]  # of its parameters; rows of one differ in what was sampled
+    draw: Ints  # of its parameters; rows of one differ in what was sampled
     features: pd.DataFrame
 
     @property
@@ -76,7 +77,7 @@ class Simulations:
         """The `account` and `draw` of the draws that replay enough to be compared."""
         return pd.DataFrame({"account": self.account, "draw": self.draw}).drop_duplicates()
 
-    def select(self, rows: NDArray[np.bool_]) -> Simulations:
+    def select(self, rows: Bools) -> Simulations:
         """Select rows."""
         return Simulations(self.account[rows], self.draw[rows], self.features[rows])
 
@@ -142,12 +143,12 @@ class ModelChoice:
     def _trees(self) -> Any:
         return self._fitted(np.ones(len(self._truth), dtype=bool))
 
-    def probabilities(self, features: pd.DataFrame) -> NDArray[np.float64]:
+    def probabilities(self, features: pd.DataFrame) -> Floats:
         """Return the probability of each class, shape (n_rows, n_classes)."""
         values = self._values_of(features)
         return _calibrated(self._by_class(self._votes(self._trees, values)), self._temperature)
 
-    def without(self, members: Sequence[str]) -> tuple[list[list[str]], NDArray[np.float64]]:
+    def without(self, members: Sequence[str]) -> tuple[list[list[str]], Floats]:
         """Classify the animals of some accounts by trees that know nothing of these.
 
         Returns the classes that the other accounts form, and their probabilities; the temperature
@@ -162,7 +163,7 @@ class ModelChoice:
         of_class = [votes[:, np.isin(self.accounts, each)].sum(axis=1) for each in classes]
         return classes, _calibrated(np.stack(of_class, axis=1), self._temperature)
 
-    def misfit(self, features: pd.DataFrame, members: Sequence[str]) -> NDArray[np.float64]:
+    def misfit(self, features: pd.DataFrame, members: Sequence[str]) -> Floats:
         """Return the p of each row under a class: how often its own animals are as unusual.
 
         An animal is unusual if the nearest simulated animals have other features, or if its
@@ -214,7 +215,7 @@ class ModelChoice:
         unfit = self.misfit(self.simulations.features[out], members) <= level
         return float(pd.Series(unfit).groupby(self._truth[out]).mean().min())
 
-    def margin(self, members: Sequence[str], others: Sequence[str]) -> NDArray[np.float64]:
+    def margin(self, members: Sequence[str], others: Sequence[str]) -> Floats:
         """Return the log odds of `members` against `others` of each animal, by unseeing trees."""
         one, two = (
             self._unseen_votes[:, np.isin(self.accounts, list(each))].sum(axis=1) + _LEAST_VOTE
@@ -257,7 +258,7 @@ class ModelChoice:
             shares.append(np.mean(found == self._class[k]))
         return float(np.mean(shares))
 
-    def summary(self, unseen: NDArray[np.float64] | None = None) -> dict[str, float]:
+    def summary(self, unseen: Floats | None = None) -> dict[str, float]:
         """Say how good the classifier is on animals that it has not seen, or on one `unseen_as`.
 
         `account_bits`: what is learned of the account, of log2 of their number; `named`: the share
@@ -289,20 +290,20 @@ class ModelChoice:
             "calibration_error": calibration_error(most, right, weight),
         }
 
-    def _values_of(self, features: pd.DataFrame) -> NDArray[np.float64]:
+    def _values_of(self, features: pd.DataFrame) -> Floats:
         return features[self.simulations.features.columns].to_numpy(dtype=np.float64)
 
-    def _fitted(self, rows: NDArray[np.bool_]) -> Any:
+    def _fitted(self, rows: Bools) -> Any:
         trees = forests().ExtraTreesClassifier(_N_TREES, min_samples_leaf=2, random_state=self.seed)
         return trees.fit(self._values[rows], self._truth[rows], self._weight[rows])
 
-    def _votes(self, trees: Any, values: NDArray[np.float64]) -> NDArray[np.float64]:
+    def _votes(self, trees: Any, values: Floats) -> Floats:
         votes = np.zeros((len(values), len(self.accounts)))
         if len(values):
             votes[:, trees.classes_] = trees.predict_proba(values)
         return votes
 
-    def _by_class(self, votes: NDArray[np.float64]) -> NDArray[np.float64]:
+    def _by_class(self, votes: Floats) -> Floats:
         """Add up the votes for the accounts of each class."""
         return np.stack(
             [votes[:, self._class == k].sum(axis=1) for k in range(len(self.classes))], axis=1
@@ -326,9 +327,7 @@ def class_name(members: Sequence[str]) -> str:
     return " or ".join(members)
 
 
-def classes_of(
-    probabilities: NDArray[np.float64], truth: NDArray[np.int64], accounts: Sequence[str]
-) -> list[list[str]]:
+def classes_of(probabilities: Floats, truth: Ints, accounts: Sequence[str]) -> list[list[str]]:
     """Group accounts that cannot be told apart.
 
     Two accounts are told apart as often as the more probable of the two is the true one, on animals
@@ -357,11 +356,7 @@ def classes_of(
     return list(found.values())
 
 
-def calibration_error(
-    probability: NDArray[np.float64],
-    right: NDArray[np.bool_],
-    weight: NDArray[np.float64] | None = None,
-) -> float:
+def calibration_error(probability: Floats, right: Bools, weight: Floats | None = None) -> float:
     """Return how far probabilities are from shares right: the expected calibration error, 10 bins.
 
     Examples
@@ -417,14 +412,12 @@ def parameter_intervals(
     return pd.DataFrame(rows, columns=[*names, "prior_share", "edge"])
 
 
-def _calibrated(votes: NDArray[np.float64], temperature: float) -> NDArray[np.float64]:
+def _calibrated(votes: Floats, temperature: float) -> Floats:
     scores = np.log(votes + _LEAST_VOTE) / temperature
     return np.asarray(softmax(scores, axis=1))
 
 
-def _temperature(
-    votes: NDArray[np.float64], truth: NDArray[np.int64], weight: NDArray[np.float64]
-) -> float:
+def _temperature(votes: Floats, truth: Ints, weight: Floats) -> float:
     """Fit the temperature under which the true accounts are most probable."""
     scores, rows = np.log(votes + _LEAST_VOTE), np.arange(len(truth))
 
@@ -435,13 +428,13 @@ def _temperature(
     return float(np.exp(minimize_scalar(surprise, bounds=(-3.0, 2.0), method="bounded").x))
 
 
-def _distance(rows: NDArray[np.float64], others: NDArray[np.float64]) -> NDArray[np.float64]:
+def _distance(rows: Floats, others: Floats) -> Floats:
     square = (rows**2).sum(axis=1)[:, None] + (others**2).sum(axis=1) - 2 * rows @ others.T
     # Equal animals would be as far apart as the difference of two large sums is off.
     return np.asarray(np.sqrt(np.maximum(np.round(square, 8), 0.0)))
 
 
-def _nearest(away: NDArray[np.float64]) -> NDArray[np.float64]:
+def _nearest(away: Floats) -> Floats:
     """Return the mean distance of each row to the nearest animals."""
     return np.asarray(np.sort(away, axis=1)[:, :_N_NEAREST].mean(axis=1))
 
@@ -466,11 +459,11 @@ class Frequencies(NamedTuple):
         The probability that all accounts are equally frequent.
     """
 
-    mean: NDArray[np.float64]
-    low: NDArray[np.float64]
-    high: NDArray[np.float64]
-    exceedance: NDArray[np.float64]
-    protected: NDArray[np.float64]
+    mean: Floats
+    low: Floats
+    high: Floats
+    exceedance: Floats
+    protected: Floats
     equal: float
 
 

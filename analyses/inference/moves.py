@@ -26,6 +26,7 @@ from numpy.typing import NDArray
 
 from analyses.findings.priors import Parameter
 from analyses.sequences.runs import Columns
+from replay.arrays import Floats, Int32s, Ints
 from replay.checks import check_all, check_column, check_table
 from replay.log.backups import PHASES
 from replay.log.event_log import EventLog
@@ -44,14 +45,14 @@ REWARD_COLUMNS: dict[str, dict[str, Any]] = {
 _WAYS = ("time", "step", "state", "x")
 
 
-def laps_of(steps: Columns) -> NDArray[np.int32]:
+def laps_of(steps: Columns) -> Int32s:
     """Return the lap of each step, shape (n_steps,), from 0."""
     ended = (steps["terminated"] | steps["truncated"]).astype(np.int32)
-    laps: NDArray[np.int32] = np.cumsum(np.insert(ended, 0, 0)[:-1], dtype=np.int32)
+    laps: Int32s = np.cumsum(np.insert(ended, 0, 0)[:-1], dtype=np.int32)
     return laps
 
 
-def transitions_of(steps: Columns, world: MDP, reward: NDArray[np.float64]) -> pd.DataFrame:
+def transitions_of(steps: Columns, world: MDP, reward: Floats) -> pd.DataFrame:
     """Make the table that learners are fed with; each action is one that leads where it led."""
     state, next_state = steps["state"], steps["next_state"]
     rows = world.transition_rows()
@@ -104,7 +105,7 @@ def check_rewards(table: pd.DataFrame, what: str) -> pd.DataFrame:
 
 def paid_by_step(
     steps: Columns, rewards: Mapping[int, float] | pd.DataFrame | None, world: MDP, name: str
-) -> NDArray[np.float64]:
+) -> Floats:
     """Return the reward of each step: as given, else as the log has it.
 
     A table has a `reward` for each `step`; for each `time`, such as that of a pump, which pays the
@@ -145,7 +146,7 @@ def paid_by_step(
     return paid_rewards(rewards, steps["state"], steps["next_state"], world.n_states)
 
 
-def _steps_at(time: pd.Series, steps: Columns, name: str) -> NDArray[np.int64]:
+def _steps_at(time: pd.Series, steps: Columns, name: str) -> Ints:
     """Find the latest step before each reward."""
     clock = steps["time"]
     if np.isnan(clock).any():
@@ -184,7 +185,7 @@ def _paid_visits(table: pd.DataFrame, steps: Columns, world: MDP, name: str) -> 
     return found
 
 
-def nearest_states(table: pd.DataFrame, world: MDP) -> NDArray[np.int64]:
+def nearest_states(table: pd.DataFrame, world: MDP) -> Ints:
     """Find the state nearest to each place, `x, y` in cm."""
     if world.position is None:
         raise ValueError(f"The states of {world.name} have no positions: give 'state', not 'x'.")
@@ -196,12 +197,12 @@ class Headings(NamedTuple):
     """The states of a track that is run both ways."""
 
     world: MDP  # all states and moves
-    place: NDArray[np.int32]  # of each state
+    place: Int32s  # of each state
     away: NDArray[np.int8]  # 1 if a state heads away from home, -1 if it heads towards it
-    far: NDArray[np.int32]  # number of moves from home to the place of each state
+    far: Int32s  # number of moves from home to the place of each state
     # The animal's moves, shape (n_steps,).
-    state: NDArray[np.int32]
-    next_state: NDArray[np.int32]
+    state: Int32s
+    next_state: Int32s
 
     def in_places(self, reactivated: Columns) -> dict[str, NDArray[Any]]:
         """List the places of reactivated states, and whether these head along the travel.

@@ -30,6 +30,7 @@ from analyses.sequences.reactivations import reactivated_by, reactivations_by_ru
 from analyses.sequences.runs import Columns
 from analyses.sequences.sequences import Lists
 from analyses.sequences.track import graph_of_log
+from replay.arrays import Bools, Floats, Int32s, Ints
 from replay.learners import find_learner
 from replay.simulation.driver import LogWriter
 
@@ -183,12 +184,7 @@ def _overshot(
     return replayed._replace(states=longer, along=along)
 
 
-def _shortened(
-    place: NDArray[np.int32],
-    owner: NDArray[np.int64],
-    chance: NDArray[np.float64],
-    rng: np.random.Generator,
-) -> NDArray[np.int64]:
+def _shortened(place: Int32s, owner: Ints, chance: Floats, rng: np.random.Generator) -> Ints:
     """Choose what is left of paths if ends and turns are lost by chance; equal neighbours are one.
 
     Examples
@@ -206,7 +202,7 @@ def _shortened(
     return kept[is_new]
 
 
-def _turns(place: NDArray[np.int32], owner: NDArray[np.int64]) -> NDArray[np.bool_]:
+def _turns(place: Int32s, owner: Ints) -> Bools:
     """Tell where paths turn back, from the second row to the last but one."""
     return np.asarray((place[2:] == place[:-2]) & (owner[2:] == owner[:-2]))
 
@@ -223,10 +219,10 @@ def in_pauses_of(seen: Replayed, simulated: Replayed, rng: np.random.Generator) 
 
 def as_many(
     simulated: Replayed,
-    laps: NDArray[np.int32],
+    laps: Int32s,
     rng: np.random.Generator,
-    pauses: tuple[NDArray[np.int8], NDArray[np.int32]] | None = None,
-) -> NDArray[np.int64]:
+    pauses: tuple[NDArray[np.int8], Int32s] | None = None,
+) -> Ints:
     """Choose, for each sequence of the animal, a simulated one of the same lap or the nearest one.
 
     `laps` are those of the animal's sequences, and `pauses` their phases and locations, which count

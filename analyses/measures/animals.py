@@ -35,6 +35,7 @@ from analyses.sequences.reactivations import reactivated_by, reactivations_by_ru
 from analyses.sequences.runs import Columns, runs_of
 from analyses.sequences.sequences import Lists, Sequences
 from analyses.sequences.track import Track, closed_edges, graph_of_task
+from replay.arrays import Bools, Floats, Int32s, Ints
 from replay.checks import (
     check_cells,
     check_choice,
@@ -63,10 +64,7 @@ _IS_PAUSE = np.isin(PHASES, PAUSES)
 
 
 def replays_of(
-    task: Task,
-    runs: Iterable[AnimalRun],
-    counts: str = "place sequences",
-    largest_jump: int = 1,
+    task: Task, runs: Iterable[AnimalRun], counts: str = "place sequences", largest_jump: int = 1
 ) -> Replays:
     """Make the tables of some animals in one task.
 
@@ -194,9 +192,7 @@ def replays_by_jump(
     return made
 
 
-def _checked(
-    runs: object,
-) -> Iterator[tuple[int, EventLog, pd.DataFrame, pd.DataFrame | None]]:
+def _checked(runs: object) -> Iterator[tuple[int, EventLog, pd.DataFrame, pd.DataFrame | None]]:
     if not isinstance(runs, Iterable):
         raise TypeError(f"runs must be an iterable of animals, got {shown(runs)}.")
     seen = set()
@@ -242,7 +238,7 @@ class _Alike(NamedTuple):
 
 
 def _sequences_table(
-    task: Task, track: Track, laps: Laps, sequences: Sequences, owner: NDArray[np.int64]
+    task: Task, track: Track, laps: Laps, sequences: Sequences, owner: Ints
 ) -> pd.DataFrame:
     """Add what statistics read to the table of all sequences; `owner` is the animal of each."""
     states: Lists = sequences["states"]
@@ -284,7 +280,7 @@ def _flags(found: NDArray[np.int8]) -> pd.arrays.BooleanArray:
     return pd.arrays.BooleanArray(found > 0, found < 0)
 
 
-def _reactivations(animals: NDArray[np.int64], parts: list[Columns]) -> pd.DataFrame:
+def _reactivations(animals: Ints, parts: list[Columns]) -> pd.DataFrame:
     """List the places that all animals reactivated."""
     if not parts:
         return pd.DataFrame({"animal": [], "event": [], "phase": [], "place": []}, dtype=np.int64)
@@ -317,15 +313,15 @@ def _backups_in_pauses(backups: Columns) -> dict[str, NDArray[Any]]:
 
 @kernel
 def _keep(
-    event: NDArray[np.int64],
-    pop: NDArray[np.int32],
-    state: NDArray[np.int32],
-    next_state: NDArray[np.int32],
-    cause: NDArray[np.int64],
+    event: Ints,
+    pop: Int32s,
+    state: Int32s,
+    next_state: Int32s,
+    cause: Ints,
     phase: NDArray[np.int8],
-    is_pause: NDArray[np.bool_],
-    rows: NDArray[np.int64],
-    causes: NDArray[np.int64],
+    is_pause: Bools,
+    rows: Ints,
+    causes: Ints,
 ) -> int:
     """Write the rows that count and their causes among them; return their number.
 
@@ -368,7 +364,7 @@ def _keep(
 _EQUAL = 1e-12
 
 
-def chance_above(null: NDArray[np.float64], n: NDArray[np.int64]) -> NDArray[np.float64]:
+def chance_above(null: Floats, n: Ints) -> Floats:
     """Return the probability that a share of `n` sequences lies above its null, if the two differ.
 
     A half where the null is 0 or 1.

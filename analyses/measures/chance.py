@@ -47,6 +47,7 @@ from analyses.sequences.place_sequences import runs_along
 from analyses.sequences.runs import Columns
 from analyses.sequences.sequences import Lists
 from analyses.sequences.track import Track, graph_of_task
+from replay.arrays import Floats, Ints
 
 if TYPE_CHECKING:
     from replay.tasks import Task
@@ -69,7 +70,7 @@ def shuffled_order(
 
 
 def random_edges(
-    reactivated: Columns, rng: np.random.Generator, *, edges: NDArray[np.int64]
+    reactivated: Columns, rng: np.random.Generator, *, edges: Ints
 ) -> dict[str, NDArray[np.integer]]:
     """Replace the places of each event, in pairs, by the two ends of random edges.
 
@@ -85,7 +86,7 @@ def random_edges(
     return {"event": event, "place": edges[edge, second]}
 
 
-def padded(states: Lists) -> NDArray[np.int64]:
+def padded(states: Lists) -> Ints:
     """Write sequences of different lengths as the rows of one array.
 
     Shape (n_sequences, longest), filled with -1.
@@ -102,12 +103,8 @@ def padded(states: Lists) -> NDArray[np.int64]:
 
 
 def random_walks(
-    sequences: NDArray[np.int64],
-    rng: np.random.Generator,
-    *,
-    edges: NDArray[np.int64],
-    min_length: int = 2,
-) -> NDArray[np.int64]:
+    sequences: Ints, rng: np.random.Generator, *, edges: Ints, min_length: int = 2
+) -> Ints:
     """Draw random walks with the first places and the lengths of sequences.
 
     As the data exclude sequences of fewer than `min_length` different places, such walks are drawn
@@ -133,12 +130,7 @@ def random_walks(
     return walks
 
 
-def _walks(
-    sequences: NDArray[np.int64],
-    begin: NDArray[np.int64],
-    neighbour: NDArray[np.int64],
-    rng: np.random.Generator,
-) -> NDArray[np.int64]:
+def _walks(sequences: Ints, begin: Ints, neighbour: Ints, rng: np.random.Generator) -> Ints:
     """Draw one walk per row, all of them step by step; a walk ends early where no edge leads on."""
     walks = np.full_like(sequences, -1)
     walks[:, :1] = sequences[:, :1]
@@ -151,7 +143,7 @@ def _walks(
     return walks
 
 
-def distinct(sequences: NDArray[np.int64]) -> NDArray[np.int64]:
+def distinct(sequences: Ints) -> Ints:
     """Count the different places of each sequence.
 
     Sequences are rows as returned by `padded`.
@@ -163,7 +155,7 @@ def distinct(sequences: NDArray[np.int64]) -> NDArray[np.int64]:
     """
     ordered = np.sort(sequences, axis=1)
     new = np.diff(ordered, axis=1, prepend=-1) != 0
-    n_distinct: NDArray[np.int64] = (new & (ordered >= 0)).sum(axis=1)
+    n_distinct: Ints = (new & (ordered >= 0)).sum(axis=1)
     return n_distinct
 
 
@@ -220,10 +212,10 @@ CHANCE_STATISTICS: dict[str, Statistic] = {
 class Nodes(NamedTuple):
     """The nodes of a task's graph, numbered."""
 
-    number: NDArray[np.int64]  # the node of each analysed state; shape (n_places,)
+    number: Ints  # the node of each analysed state; shape (n_places,)
     # Straight distances between nodes, in cm; shape (n_nodes, n_nodes).
-    distance: NDArray[np.float64]
-    edges: NDArray[np.int64]  # all edges, each in both directions; shape (n_edges, 2)
+    distance: Floats
+    edges: Ints  # all edges, each in both directions; shape (n_edges, 2)
 
 
 def nodes_of(task: Task) -> Nodes:
@@ -237,9 +229,7 @@ def nodes_of(task: Task) -> Nodes:
     return Nodes(np.array([number[node] for node in task.node]), distance, both_ways)
 
 
-def walks_like(
-    replays: Replays, sequences: pd.DataFrame
-) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+def walks_like(replays: Replays, sequences: pd.DataFrame) -> tuple[Ints, Ints]:
     """Draw random walks on the task's graph with the first places and the lengths of sequences.
 
     Each walk has at least as many different nodes as a sequence must have. At most 1,000 sequences
@@ -285,9 +275,7 @@ def _exponent(replays: Replays) -> pd.DataFrame:
     return rows(animals, value, null, n)
 
 
-def _slopes(
-    at: NDArray[np.int64], distance: NDArray[np.float64], code: NDArray[np.int64], n_animals: int
-) -> NDArray[np.float64]:
+def _slopes(at: Ints, distance: Floats, code: Ints, n_animals: int) -> Floats:
     n = np.bincount(code, minlength=n_animals)
     lags = np.arange(1, at.shape[1])
     means = np.stack(
@@ -295,7 +283,7 @@ def _slopes(
     ) / np.where(n > 0, n, np.nan)
     means[means == 0] = np.nan
     x = np.log(lags) - np.log(lags).mean()
-    slopes: NDArray[np.float64] = x @ np.log(means) / (x @ x)
+    slopes: Floats = x @ np.log(means) / (x @ x)
     return slopes
 
 

@@ -32,7 +32,6 @@ from functools import partial
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 
 from analyses.measures.places import between_nodes, landmark, own_sides, runs_on, side_run, sides
 from analyses.measures.replays import (
@@ -50,6 +49,7 @@ from analyses.measures.replays import (
     rows,
     share,
 )
+from replay.arrays import Bools
 
 _DIRECTION = {"past": "reverse", "future": "forward"}
 """The direction of replay that the study expects along past, and along future paths."""
@@ -158,9 +158,7 @@ DIRECTION_STATISTICS: dict[str, Statistic] = {
 }
 
 
-def _at_well(
-    replays: Replays, sequences: pd.DataFrame, path: str, well: str | None
-) -> NDArray[np.bool_]:
+def _at_well(replays: Replays, sequences: pd.DataFrame, path: str, well: str | None) -> Bools:
     """Return which sequences at a well run along possible past (or future) paths.
 
     A path is read in the direction in which it was run. It is outward if it leads away from the
@@ -176,7 +174,7 @@ def _at_well(
     outward[is_one_of(sequences["direction"], ["reverse"])] *= -1
     possible = outward == np.where(centre[place] ^ (path == "past"), 1, -1)
     there = wells[place] if well is None else (wells & (centre == (well == "centre")))[place]
-    along: NDArray[np.bool_] = possible & there
+    along: Bools = possible & there
     return along
 
 

@@ -24,7 +24,6 @@ from typing import NamedTuple
 import networkx as nx
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 from scipy.special import softmax
 
 from analyses.measures.chance import nodes_of, walks_like
@@ -42,11 +41,12 @@ from analyses.measures.replays import (
     paths,
     share,
 )
+from replay.arrays import Bools, Floats, Ints
 
 _INVERSE_TEMPERATURE = 5.0
 
 
-def _goals(replays: Replays, sequences: pd.DataFrame) -> NDArray[np.int64]:
+def _goals(replays: Replays, sequences: pd.DataFrame) -> Ints:
     """Find the goal at the time of each sequence: a place, or -1.
 
     The goal is the landmark `goal` or, in a task with wells, the well at which the laps named
@@ -93,9 +93,7 @@ def _through_goal(replays: Replays) -> pd.DataFrame:
     return found.assign(null=share(replays, sequences.iloc[row], walk_hits)["value"])
 
 
-def _visits(
-    at: NDArray[np.int64], sequence: NDArray[np.int64], target: NDArray[np.int64]
-) -> NDArray[np.bool_]:
+def _visits(at: Ints, sequence: Ints, target: Ints) -> Bools:
     visits = np.zeros(len(target), dtype=bool)
     visits[sequence[at == target[sequence]]] = True
     return visits
@@ -147,9 +145,9 @@ GOAL_STATISTICS: dict[str, Statistic] = {
 class _Tree(NamedTuple):
     """Starts, ends, and which start and end each place between them belongs to; -1 for none."""
 
-    start: NDArray[np.int64]
-    end: NDArray[np.int64]
-    path: NDArray[np.int64]  # start * n_ends + end
+    start: Ints
+    end: Ints
+    path: Ints  # start * n_ends + end
     n_starts: int
     n_ends: int
 
@@ -168,15 +166,13 @@ def _tree(replays: Replays) -> _Tree:
     return _Tree(start, end, path, len(starts), len(ends))
 
 
-def _need_and_gain(
-    tree: _Tree, replays: Replays
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+def _need_and_gain(tree: _Tree, replays: Replays) -> tuple[Floats, Floats]:
     """Compute need and gain of each start after each lap, each of shape (n_laps, n_starts)."""
     laps = replays.laps
     need, gain = (np.zeros((len(laps), tree.n_starts)) for _ in range(2))
     table = zip(laps["animal"], tree.start[laps["start"]], tree.end[laps["end"]], laps["reward"],
                 strict=True)  # fmt: skip
-    known: dict[int, tuple[NDArray[np.float64], NDArray[np.float64]]] = {}
+    known: dict[int, tuple[Floats, Floats]] = {}
     for row, (animal, start, end, reward) in enumerate(table):
         if animal not in known:
             known[animal] = np.zeros(tree.n_starts), np.zeros((tree.n_starts, tree.n_ends))
@@ -194,7 +190,7 @@ def _need_and_gain(
     return need, gain
 
 
-def _backward(replays: Replays) -> tuple[_Tree, pd.DataFrame, NDArray[np.int64], NDArray[np.int64]]:
+def _backward(replays: Replays) -> tuple[_Tree, pd.DataFrame, Ints, Ints]:
     """Find the backward sequences that lead from the end of the last lap, their start and lap."""
     tree = _tree(replays)
     sequences = chosen(replays, ["direction", "episode", "phase"])

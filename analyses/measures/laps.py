@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from analyses.measures.replays import PAUSES
 from analyses.sequences.runs import Columns
+from replay.arrays import Ints
 from replay.checks import check_column, check_table
 
 if TYPE_CHECKING:
@@ -49,10 +50,10 @@ def checked_laps(laps: pd.DataFrame, n_places: int) -> dict[str, NDArray[Any]]:
 class Laps(NamedTuple):
     """The laps of all animals, one animal after the other."""
 
-    animals: NDArray[np.int64]  # their numbers; shape (n_animals,)
+    animals: Ints  # their numbers; shape (n_animals,)
     # The row at which the laps of each animal begin, and their total number; shape (n_animals +
     # 1,).
-    begin: NDArray[np.int64]
+    begin: Ints
     # Columns as of `checked_laps`, the names as positions in `labels`; and `second`, the place
     # entered first; shape (n_laps,).
     columns: dict[str, NDArray[Any]]
@@ -61,9 +62,7 @@ class Laps(NamedTuple):
     n_before: int  # the number of pauses at rest before all laps
 
     @classmethod
-    def of(
-        cls, task: Task, animals: list[int], laps: list[Columns], second: list[NDArray[np.int64]]
-    ) -> Laps:
+    def of(cls, task: Task, animals: list[int], laps: list[Columns], second: list[Ints]) -> Laps:
         """Concatenate the checked laps of animals; `second` has the place entered first in each."""
         for each in laps[1:]:
             if each.keys() != laps[0].keys():
@@ -97,9 +96,7 @@ class Laps(NamedTuple):
         animal = np.repeat(self.animals, np.diff(self.begin))
         return pd.DataFrame({"animal": animal, **self.columns, **named})
 
-    def codes_at(
-        self, owner: NDArray[np.int64], episode: NDArray[np.int64]
-    ) -> dict[str, NDArray[np.int64]]:
+    def codes_at(self, owner: Ints, episode: Ints) -> dict[str, Ints]:
         """Return the positions in `labels` of blocks and laps for episodes of animals.
 
         `owner` numbers the animals from 0. Before the first lap, both have the first label.
@@ -126,7 +123,7 @@ class Laps(NamedTuple):
         # What comes before the laps of an animal is one more lap, which has nothing but rest.
         n_pauses = np.insert(2 - is_first + n_rest, first, np.where(has_laps, self.n_before, 0))
 
-        def spread(of_lap: NDArray[np.int64], before: int | NDArray[np.int64]) -> Any:
+        def spread(of_lap: Ints, before: int | Ints) -> Any:
             return np.repeat(np.insert(of_lap, first, before), n_pauses)
 
         rank = np.arange(n_pauses.sum()) - np.repeat(np.cumsum(n_pauses) - n_pauses, n_pauses)
@@ -148,12 +145,12 @@ class Laps(NamedTuple):
         )
 
 
-def category(codes: NDArray[np.int64], labels: Sequence[str]) -> pd.Categorical:
+def category(codes: Ints, labels: Sequence[str]) -> pd.Categorical:
     """Make a column of names from their positions in a list."""
     return pd.Categorical.from_codes(codes, categories=pd.Index(list(labels), dtype=object))
 
 
-def second_places(steps: Columns, episode: NDArray[np.int64]) -> NDArray[np.int64]:
+def second_places(steps: Columns, episode: Ints) -> Ints:
     """Return the place entered first in each lap; -1 for a lap without steps in the log."""
     begins = np.flatnonzero(np.diff(steps["episode"], prepend=-1))
     if not len(begins):

@@ -31,7 +31,6 @@ import networkx as nx
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
-from numpy.typing import NDArray
 
 from analyses.measures.places import between_nodes, covered, own_sides, runs_on
 from analyses.measures.replays import (
@@ -48,6 +47,7 @@ from analyses.measures.replays import (
     share,
 )
 from analyses.sequences.sequences import Lists
+from replay.arrays import Bools, Floats, Ints
 from replay.jit import kernel
 
 _COMPOSED = ("composed", "composed_mixed")
@@ -108,9 +108,7 @@ def opposite_pairs(replays: Replays) -> pd.DataFrame:
     )
 
 
-def _stretches(
-    replays: Replays, sequences: pd.DataFrame
-) -> tuple[NDArray[np.int64], NDArray[np.bool_], Lists]:
+def _stretches(replays: Replays, sequences: pd.DataFrame) -> tuple[Ints, Bools, Lists]:
     """Cut sequences into the longest stretches whose moves are all forward, or all backward.
 
     Returns the sequence of each stretch, whether it is forward, and its places; the place where the
@@ -140,14 +138,7 @@ def _stretches(
 
 
 @kernel
-def _cut(
-    way: NDArray[np.int64],
-    begin: NDArray[np.int64],
-    owner: NDArray[np.int64],
-    first: NDArray[np.int64],
-    stop: NDArray[np.int64],
-    ways: NDArray[np.int64],
-) -> int:
+def _cut(way: Ints, begin: Ints, owner: Ints, first: Ints, stop: Ints, ways: Ints) -> int:
     """Write the first and last move of each stretch; moves of no direction join those before."""
     n = 0
     for sequence in range(len(begin) - 1):
@@ -163,7 +154,7 @@ def _cut(
     return n
 
 
-def _codes_of_corners(replays: Replays, walked: Lists) -> NDArray[np.int64]:
+def _codes_of_corners(replays: Replays, walked: Lists) -> Ints:
     """Encode each replay of a corner in bits: its side, and the connections it runs to or from.
 
     A replay runs to the connection of its corner if it leads towards the middle of that, and from
@@ -197,15 +188,15 @@ def _codes_of_corners(replays: Replays, walked: Lists) -> NDArray[np.int64]:
     return np.where(is_one, way, -1)
 
 
-def _makes_shortcut(first: NDArray[np.int64], second: NDArray[np.int64]) -> NDArray[np.bool_]:
+def _makes_shortcut(first: Ints, second: Ints) -> Bools:
     """Return whether one replay runs to a connection that the next leaves on the other side."""
     up_to, away = first >> 1, second >> 2
     joined = up_to & away & _EVERY_OTHER_BIT
-    made: NDArray[np.bool_] = (joined != 0) & ((first ^ second) & 1 == 1)
+    made: Bools = (joined != 0) & ((first ^ second) & 1 == 1)
     return made
 
 
-def shortcuts(pairs: Mapping[str, npt.ArrayLike] | pd.DataFrame) -> NDArray[np.bool_]:
+def shortcuts(pairs: Mapping[str, npt.ArrayLike] | pd.DataFrame) -> Bools:
     """Return which pairs form a shortcut.
 
     In a shortcut, the first replay runs to a connection on one side, and the second leaves it on
@@ -267,10 +258,10 @@ class _Crossings(NamedTuple):
     """Slots for walls between neighbouring wells, walls in each block, and moves through slots."""
 
     slots: list[tuple[str, str]]
-    layouts: NDArray[np.bool_]  # of the blocks with walls, shape (n_blocks, n_slots)
-    counts: NDArray[np.int64]  # moves by animal, block and slot
-    n_moves: NDArray[np.int64]  # by animal
-    n_sequences: NDArray[np.int64]  # by animal
+    layouts: Bools  # of the blocks with walls, shape (n_blocks, n_slots)
+    counts: Ints  # moves by animal, block and slot
+    n_moves: Ints  # by animal
+    n_sequences: Ints  # by animal
 
 
 def _crossings(replays: Replays, first_laps: int | None = None) -> _Crossings:
@@ -314,7 +305,7 @@ def _crossings(replays: Replays, first_laps: int | None = None) -> _Crossings:
     )
 
 
-def _since_change(replays: Replays, sequences: pd.DataFrame) -> NDArray[np.float64]:
+def _since_change(replays: Replays, sequences: pd.DataFrame) -> Floats:
     """Count the laps since the block began; infinite in an animal's first block."""
     laps = replays.laps
     number = laps.sort_values(["animal", "episode"]).groupby(["animal", "block"], observed=True)
@@ -329,10 +320,8 @@ def _since_change(replays: Replays, sequences: pd.DataFrame) -> NDArray[np.float
 
 
 def symmetric_layouts(
-    slots: Sequence[tuple[str, str]],
-    layout: NDArray[np.bool_],
-    position: Mapping[str, tuple[float, float]],
-) -> NDArray[np.bool_]:
+    slots: Sequence[tuple[str, str]], layout: Bools, position: Mapping[str, tuple[float, float]]
+) -> Bools:
     """Rotate and reflect a layout of walls.
 
     A layout flags the slots, pairs of nodes in alphabetical order, that have a wall; `position` is
@@ -369,7 +358,7 @@ def symmetric_layouts(
     return np.array(list(found)[1:], dtype=bool).reshape(-1, len(slots))
 
 
-def other_layouts(layout: NDArray[np.bool_]) -> NDArray[np.bool_]:
+def other_layouts(layout: Bools) -> Bools:
     """List all other layouts of equally many walls; none if there are more than 10,000.
 
     Examples
@@ -383,7 +372,7 @@ def other_layouts(layout: NDArray[np.bool_]) -> NDArray[np.bool_]:
     there = np.array(list(combinations(range(n_slots), n_walls)), dtype=int)
     layouts = np.zeros((len(there), n_slots), dtype=bool)
     np.put_along_axis(layouts, there, True, axis=1)
-    others: NDArray[np.bool_] = layouts[(layouts != layout).any(axis=1)]
+    others: Bools = layouts[(layouts != layout).any(axis=1)]
     return others
 
 
@@ -424,7 +413,7 @@ def _sessions(replays: Replays) -> pd.DataFrame:
     return rows(replays.animals, share, 1 - _FITS, n)
 
 
-def _percentiles(replays: Replays) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
+def _percentiles(replays: Replays) -> tuple[Floats, Ints]:
     """Compute the percentile by animal and block with walls, and the sequences of each animal."""
     found = _crossings(replays)
     value = np.full(found.counts.shape[:2], np.nan)

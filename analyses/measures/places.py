@@ -35,6 +35,7 @@ from analyses.measures.replays import (
     share,
 )
 from analyses.sequences.sequences import Lists
+from replay.arrays import Bools, Floats, Int32s, Ints
 from replay.jit import kernel
 
 if TYPE_CHECKING:
@@ -45,41 +46,36 @@ _ARM = re.compile(r"arm(\d+|_\w)")
 _LEAST_OF_ONE, _LEAST_OF_OTHER = 0.10, 0.05
 
 
-def landmark(task: Task, *names: str) -> NDArray[np.bool_]:
+def landmark(task: Task, *names: str) -> Bools:
     """Return which analysed states lie in any of some landmarks; unknown ones are empty."""
     nodes = {node for name in names for node in task.landmarks.get(name, ())}
     return np.array([node in nodes for node in task.node], dtype=bool)
 
 
-def between_nodes(task: Task) -> NDArray[np.float64]:
+def between_nodes(task: Task) -> Floats:
     """Count the steps between places on the task's undirected graph, shape (n_places, n_places).
 
     Infinite where no path exists.
     """
     number = {node: i for i, node in enumerate(task.graph.nodes)}
     edges = nx.to_scipy_sparse_array(task.graph, nodelist=list(number), weight=None)
-    steps: NDArray[np.float64] = csgraph.shortest_path(edges, directed=False, unweighted=True)
+    steps: Floats = csgraph.shortest_path(edges, directed=False, unweighted=True)
     place = [number[node] for node in task.node]
     return steps[np.ix_(place, place)]
 
 
-def covered(walked: Lists, inside: NDArray[np.bool_]) -> NDArray[np.int64]:
+def covered(walked: Lists, inside: Bools) -> Ints:
     """Count how many different places of a set each sequence visits.
 
     `inside` flags the places of the set, shape (n_places,).
     """
-    n_visited: NDArray[np.int64] = np.zeros(len(walked.begin) - 1, dtype=np.int64)
+    n_visited: Ints = np.zeros(len(walked.begin) - 1, dtype=np.int64)
     _cover(walked.flat, walked.begin, inside, n_visited)
     return n_visited
 
 
 @kernel
-def _cover(
-    place: NDArray[np.int32],
-    begin: NDArray[np.int64],
-    inside: NDArray[np.bool_],
-    n_visited: NDArray[np.int64],
-) -> None:
+def _cover(place: Int32s, begin: Ints, inside: Bools, n_visited: Ints) -> None:
     last_in = np.full(len(inside), -1)  # the last sequence that visited each place
     for sequence in range(len(n_visited)):
         for i in range(begin[sequence], begin[sequence + 1]):
@@ -88,7 +84,7 @@ def _cover(
                 n_visited[sequence] += 1
 
 
-def own_sides(replays: Replays) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
+def own_sides(replays: Replays) -> tuple[Bools, Bools]:
     """Return which analysed states lie only on the left, and which only on the right.
 
     The landmarks are `left_loop, right_loop` or `left_arm, right_arm`.
@@ -99,7 +95,7 @@ def own_sides(replays: Replays) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
     return left & ~right, right & ~left
 
 
-def runs_on(left: NDArray[np.bool_], right: NDArray[np.bool_], walked: Lists) -> NDArray[np.int64]:
+def runs_on(left: Bools, right: Bools, walked: Lists) -> Ints:
     """Return on which side sequences run, by the rule of `sides`.
 
     -1 for left, 1 for right, 0 for neither; `left` and `right` are flags of places, as `own_sides`
@@ -141,13 +137,13 @@ def sides(replays: Replays, sequences: pd.DataFrame) -> NDArray[np.str_]:
     return np.select([runs * own > 0, runs * own < 0], ["same", "opposite"], "")
 
 
-def lap_side(replays: Replays) -> NDArray[np.int64]:
+def lap_side(replays: Replays) -> Ints:
     """Return the side of each lap by its name: -1 for ``left``, 1 for ``right``, else 0."""
     name = replays.laps["lap"]
     return is_one_of(name, ["right"]).astype(int) - is_one_of(name, ["left"])
 
 
-def side_run(replays: Replays) -> NDArray[np.int64]:
+def side_run(replays: Replays) -> Ints:
     """Return the side on which each lap began or, if it began on neither, on which it ended.
 
     -1 for left, 1 for right, 0 for neither.
@@ -155,11 +151,11 @@ def side_run(replays: Replays) -> NDArray[np.int64]:
     left, right = own_sides(replays)
     side = right.astype(int) - left
     start, end = (side[replays.laps[name].to_numpy(int)] for name in ("start", "end"))
-    came: NDArray[np.int64] = np.where(start != 0, start, end)
+    came: Ints = np.where(start != 0, start, end)
     return came
 
 
-def arms(replays: Replays) -> NDArray[np.int64]:
+def arms(replays: Replays) -> Ints:
     """Return the arm of each analysed state; -1 for no arm.
 
     Arms are landmarks such as ``arm1`` or ``arm_a``, numbered from 0 in their order.
@@ -171,7 +167,7 @@ def arms(replays: Replays) -> NDArray[np.int64]:
     return number
 
 
-def main_arm(arm: NDArray[np.int64], walked: Lists) -> NDArray[np.int64]:
+def main_arm(arm: Ints, walked: Lists) -> Ints:
     """Return the arm, a number of `arms`, where each sequence visits most states; -1 for none."""
     n_arms = int(arm.max()) + 1
     n_sequences = len(walked.begin) - 1

@@ -62,6 +62,7 @@ from analyses.measures.replays import (
     rows,
     share,
 )
+from replay.arrays import Ints
 
 _MOSTLY = 0.75
 """A block is run on one side if more than this share of its laps is on that side."""
@@ -314,7 +315,7 @@ def _after(replays: Replays, *, laps: int) -> pd.DataFrame:
 
 
 def _rate_ratio(
-    replays: Replays, *, cells: Callable[[Replays, pd.DataFrame], NDArray[np.int64]]
+    replays: Replays, *, cells: Callable[[Replays, pd.DataFrame], Ints]
 ) -> pd.DataFrame:
     """Sequences per stop in the last third of an animal's laps, relative to the first. Null: 0.
 
@@ -329,14 +330,14 @@ def _rate_ratio(
     return log_ratio(replays, n, n_pauses)
 
 
-def _thirds(replays: Replays, table: pd.DataFrame) -> NDArray[np.int64]:
+def _thirds(replays: Replays, table: pd.DataFrame) -> Ints:
     animals = replays.animals
     n_laps = np.bincount(own_code(animals, replays.laps), minlength=len(animals))
     done, total = laps_done(table), n_laps[own_code(animals, table)]
     return np.select([done < 1, 3 * done <= total, 3 * done > 2 * total], [-1, 0, 1], -1)
 
 
-def _ends(replays: Replays, table: pd.DataFrame) -> NDArray[np.int64]:
+def _ends(replays: Replays, table: pd.DataFrame) -> Ints:
     animals, laps = replays.animals, laps_in_order(replays).laps
     blocks = laps["block"].unique().tolist()
     own, block = own_code(animals, laps), name_codes(laps["block"], blocks)

@@ -16,11 +16,11 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
-from numpy.typing import NDArray
 
 from analyses.sequences.detection import Detection
 from analyses.sequences.place_sequences import at_least
 from analyses.sequences.sequences import Lists
+from replay.arrays import Bools, Floats, Ints
 from replay.checks import check_table
 
 if TYPE_CHECKING:
@@ -194,7 +194,7 @@ class Statistic(NamedTuple):
         return inspect.getdoc(getattr(self.function, "func", self.function)) or ""
 
 
-def is_one_of(column: pd.Series, names: Iterable[object]) -> NDArray[np.bool_]:
+def is_one_of(column: pd.Series, names: Iterable[object]) -> Bools:
     """Return which rows of a column hold one of some names; categories are looked up only once.
 
     Examples
@@ -209,7 +209,7 @@ def is_one_of(column: pd.Series, names: Iterable[object]) -> NDArray[np.bool_]:
     return np.asarray(column.isin(wanted), dtype=bool)
 
 
-def name_codes(column: pd.Series, names: Sequence[str]) -> NDArray[np.int64]:
+def name_codes(column: pd.Series, names: Sequence[str]) -> Ints:
     """Return the position in a list of the name in each row of a column, -1 for other names.
 
     Examples
@@ -259,7 +259,7 @@ def paths(replays: Replays, sequences: pd.DataFrame) -> Lists:
     return replays.states.take(sequences.index.to_numpy())
 
 
-def own_code(animals: pd.Index[int], table: pd.DataFrame) -> NDArray[np.int64]:
+def own_code(animals: pd.Index[int], table: pd.DataFrame) -> Ints:
     """Return the position in `animals`, which is sorted, of the animal of each row of a table."""
     return np.searchsorted(animals.to_numpy(), table["animal"].to_numpy())
 
@@ -273,14 +273,12 @@ def laps_in_order(replays: Replays) -> Replays:
     return replace(replays, laps=laps.sort_values(["animal", "episode"], ignore_index=True))
 
 
-def laps_done(pauses: pd.DataFrame) -> NDArray[np.int64]:
+def laps_done(pauses: pd.DataFrame) -> Ints:
     """Count the laps completed by the time of each pause (or sequence); 0 before all laps."""
     return pauses["episode"].to_numpy() + ~is_one_of(pauses["phase"], AWAKE[:1])
 
 
-def laps_around(
-    replays: Replays, pauses: pd.DataFrame
-) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+def laps_around(replays: Replays, pauses: pd.DataFrame) -> tuple[Ints, Ints]:
     """Find the lap before each pause (or sequence), and the lap after it.
 
     Returns positions of rows in ``replays.laps``; -1 if there is no such lap.
@@ -337,9 +335,7 @@ def difference(replays: Replays, one: pd.DataFrame, other: pd.DataFrame) -> pd.D
     return rows(replays.animals, one["value"] - other["value"], 0.0, one["n"] + other["n"])
 
 
-def count_in_cells(
-    replays: Replays, table: pd.DataFrame, cells: NDArray[np.int64], n_cells: int
-) -> NDArray[np.int64]:
+def count_in_cells(replays: Replays, table: pd.DataFrame, cells: Ints, n_cells: int) -> Ints:
     """Count each animal's sequences (or pauses) in cells, separately before and after laps.
 
     A cell is, for example, an end of the track in a block. `cells` has the number of each row's
@@ -354,7 +350,7 @@ def count_in_cells(
     return np.bincount(at, minlength=int(np.prod(shape))).reshape(shape)
 
 
-def log_rates(n_sequences: NDArray[np.int64], n_pauses: NDArray[np.int64]) -> NDArray[np.float64]:
+def log_rates(n_sequences: Ints, n_pauses: Ints) -> Floats:
     """Return the log of the number of sequences per stop in each cell.
 
     A stop has a pause after a lap and one before the next; its rate is the sum of the rates of both
@@ -383,9 +379,7 @@ def log_rates(n_sequences: NDArray[np.int64], n_pauses: NDArray[np.int64]) -> ND
     return np.where(n_sequences.sum(axis=(1, 2))[:, None] > 0, rates, np.nan)
 
 
-def log_ratio(
-    replays: Replays, n_sequences: NDArray[np.int64], n_pauses: NDArray[np.int64]
-) -> pd.DataFrame:
+def log_ratio(replays: Replays, n_sequences: Ints, n_pauses: Ints) -> pd.DataFrame:
     """Return the `log_rates` in the second of two cells minus those in the first; the null is 0."""
     rate = log_rates(n_sequences, n_pauses)
     return rows(replays.animals, rate[:, 1] - rate[:, 0], 0.0, n_sequences.sum(axis=(1, 2)))

@@ -21,7 +21,6 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 
 from analyses.measures.places import own_sides, runs_on
 from analyses.measures.replays import (
@@ -43,6 +42,7 @@ from analyses.measures.replays import (
     share,
 )
 from analyses.measures.sequenceness import backward_minus_forward
+from replay.arrays import Ints
 
 if TYPE_CHECKING:
     from replay.tasks import Task
@@ -87,7 +87,7 @@ def _changed_end(replays: Replays, *, direction: str | None = None) -> pd.DataFr
     return rows(replays.animals, value, 0.0, n.sum(axis=(1, 2)))
 
 
-def _ends_and_blocks(replays: Replays, table: pd.DataFrame) -> NDArray[np.int64]:
+def _ends_and_blocks(replays: Replays, table: pd.DataFrame) -> Ints:
     """Return the cell of each row: 0, 1 in equal, 2, 3 in unequal blocks; odd: the changed end."""
     changed, unchanged, equal, unequal = changed_ends(replays.task)
     node = np.array(replays.task.node, dtype=object)

@@ -22,6 +22,7 @@ import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
 from analyses.sequences.sequences import Lists
+from replay.arrays import Floats, Ints
 from replay.checks import check_array, check_seed, check_whole, typed
 
 _LEAST_STATES = 3
@@ -152,7 +153,7 @@ def backward_minus_forward(
     return float(backward - forward)
 
 
-def _orders(n: int, n_permutations: int, rng: np.random.Generator) -> NDArray[np.int64]:
+def _orders(n: int, n_permutations: int, rng: np.random.Generator) -> Ints:
     """Draw different orders of the states; the first is the given one."""
     if n_permutations > factorial(n) - 1:
         raise ValueError(
@@ -164,9 +165,7 @@ def _orders(n: int, n_permutations: int, rng: np.random.Generator) -> NDArray[np
     return np.array(list(drawn))
 
 
-def _coefficients(
-    activity: NDArray[np.float64], max_lag: int, period: int | None
-) -> NDArray[np.float64]:
+def _coefficients(activity: Floats, max_lag: int, period: int | None) -> Floats:
     """Regress each state on all states at each lag; shape (max_lag, n_states, n_states)."""
     n_times, n = activity.shape
     lagged = np.zeros((max_lag, n_times, n))
@@ -182,9 +181,7 @@ def _coefficients(
     return found
 
 
-def _strengths(
-    coefficients: NDArray[np.float64], transitions: NDArray[np.float64], orders: NDArray[np.int64]
-) -> NDArray[np.float64]:
+def _strengths(coefficients: Floats, transitions: Floats, orders: Ints) -> Floats:
     """Regress coefficients on transitions and their reverse, with states in each of some orders.
 
     Returns forward and backward sequenceness: shape (n_orders, max_lag, 2).

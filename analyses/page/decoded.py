@@ -18,6 +18,7 @@ from analyses.recordings.prepare.state_space_decoder import Evidence
 from analyses.sequences.experience import Experience
 from analyses.sequences.runs import of_run
 from analyses.tables import KINDS
+from replay.arrays import Bools, Floats, Ints
 from replay.checks import check_choice, check_column, check_table
 from replay.log.backups import PHASES
 from replay.log.event_log import EventLog
@@ -34,7 +35,7 @@ def describe_places(track: BinnedTrack) -> list[dict[str, Any]]:
     high` of its rows in cm, the places and names of `nodes`, and the `gaps` between tracks.
     """
     if track.is_arena:
-        axes: list[tuple[str, NDArray[np.float64], NDArray[np.float64], list[Any], list[Any]]] = []
+        axes: list[tuple[str, Floats, Floats, list[Any], list[Any]]] = []
         for name, place in zip("xy", track.position.T, strict=True):
             low = place.min() + track.square * (np.arange(_coordinate(track, name).max() + 1) - 0.5)
             axes.append((f"{name} in cm", low, low + track.square, [], []))
@@ -103,7 +104,7 @@ def pack_evidence(evidence: Evidence, number: int) -> dict[str, Any]:
     return packed | pack(whole)
 
 
-def _coordinate(track: BinnedTrack, name: str) -> NDArray[np.int64]:
+def _coordinate(track: BinnedTrack, name: str) -> Ints:
     place = track.position[:, "xy".index(name)]
     return np.asarray(np.rint((place - place.min()) / track.square).astype(np.int64))
 
@@ -208,10 +209,10 @@ def check_decoded(events: pd.DataFrame, sequences: pd.DataFrame) -> None:
 def _detail(
     decoded: DecodedReplay,
     table: pd.DataFrame,
-    number: NDArray[np.int64],
-    event: NDArray[np.int64],
+    number: Ints,
+    event: Ints,
     experience: Experience,
-    chosen: NDArray[np.bool_],
+    chosen: Bools,
 ) -> dict[str, NDArray[Any]]:
     """List the moves, pieces and decoded positions of the chosen events."""
     shown = np.flatnonzero(chosen[event]) if len(event) else np.zeros(0, dtype=np.int64)

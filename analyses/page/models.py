@@ -15,6 +15,7 @@ from analyses.sequences.classification import classified
 from analyses.sequences.experience import Experience
 from analyses.sequences.runs import SHARED, Columns, of_run
 from analyses.sequences.sequences import Lists
+from replay.arrays import Bools, Int32s, Ints
 from replay.log.event_log import EventLog
 
 _MOST_SNAPSHOTS, _MOST_VALUES = 120, 120_000
@@ -50,7 +51,7 @@ def model_run(log: EventLog, run: int, *, min_length: int, across_events: bool) 
     reverse = np.where(orientation == 0, classes["direction"] == 1, orientation == 2)
     chained = _Chained(found, classes["states"], event, reverse, backups["step"][first])
 
-    def detail(chosen: NDArray[np.bool_]) -> dict[str, NDArray[Any]]:
+    def detail(chosen: Bools) -> dict[str, NDArray[Any]]:
         if across_events:
             keys = chained.keys(chosen, len(backups["step"]))
         else:
@@ -91,27 +92,23 @@ class _Chained(NamedTuple):
 
     found: Chains
     states: Lists
-    event: NDArray[np.int64]
-    reverse: NDArray[np.bool_]
-    step: NDArray[np.int64]
+    event: Ints
+    reverse: Bools
+    step: Ints
 
-    def rows(self, chain: int) -> NDArray[np.int32]:
+    def rows(self, chain: int) -> Int32s:
         """Return the backups of a chain."""
         return self.found.rows[self.found.offset[chain] : self.found.offset[chain + 1]]
 
-    def keys(self, chosen: NDArray[np.bool_], n_backups: int) -> NDArray[np.int64]:
+    def keys(self, chosen: Bools, n_backups: int) -> Ints:
         """Return event * n_backups + row of each backup of the chosen events' chains, ascending."""
         owner = self.event[Lists(self.found.rows, self.found.offset).owner]
-        keys: NDArray[np.int64] = owner * np.int64(n_backups) + self.found.rows
+        keys: Ints = owner * np.int64(n_backups) + self.found.rows
         return np.unique(keys[chosen[owner]] if len(owner) else keys)
 
 
 def _list_moves(
-    keys: NDArray[np.int64],
-    chosen: NDArray[np.bool_],
-    chained: _Chained,
-    backups: Columns,
-    experience: Experience,
+    keys: Ints, chosen: Bools, chained: _Chained, backups: Columns, experience: Experience
 ) -> dict[str, NDArray[Any]]:
     """List moves, sequences and pieces; `keys` are event * n_backups + row of each move."""
     n_backups, n_events = np.int64(max(len(backups["step"]), 1)), int(chosen.sum())

@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from analyses.plots.style import label
 from analyses.recordings.prepare.state_space_decoder import Evidence
 from analyses.sequences.runs import Columns
+from replay.arrays import Bools
 from replay.checks import check_table
 from replay.log.worlds import ClosedMoves
 from replay.worlds.mdp import MDP
@@ -50,7 +51,7 @@ class ShownRun:
     sequences: Columns
     # `detail(chosen)` takes a flag for each event and returns what happens in the chosen ones, as
     # columns for `analyses.page.worlds.pack`.
-    detail: Callable[[NDArray[np.bool_]], dict[str, NDArray[Any]]]
+    detail: Callable[[Bools], dict[str, NDArray[Any]]]
     # `made` and `value`, of shape (n_snapshots, n_states): the largest action value, NaN where none
     # was learned. Empty unless the log holds all backups.
     values: Columns = field(default_factory=dict)

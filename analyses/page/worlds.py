@@ -21,6 +21,7 @@ from numpy.typing import ArrayLike, NDArray
 from analyses.plots.mdps import maze_cell_size, state_positions
 from analyses.plots.style import label
 from analyses.plots.tasks import HALF_WIDTH
+from replay.arrays import Int32s, Ints
 from replay.log.worlds import ClosedMoves
 from replay.worlds.mazes import barriers, layout
 from replay.worlds.mdp import MDP
@@ -57,7 +58,7 @@ def pack(columns: Mapping[str, ArrayLike]) -> dict[str, Any]:
     return {"columns": listing, "data": data}
 
 
-def _type_of(whole: NDArray[np.int64]) -> str:
+def _type_of(whole: Ints) -> str:
     low, high = (int(whole.min()), int(whole.max())) if len(whole) else (0, 0)
     fits = (
         kind for kind in _WHOLE if np.iinfo(kind).min <= low and high <= int(np.iinfo(kind).max)
@@ -132,9 +133,7 @@ def describe_world(
     return described | pack(columns)
 
 
-def _closures(
-    moves: NDArray[np.int64], lines: NDArray[np.int64], closed: ClosedMoves
-) -> dict[str, NDArray[Any]]:
+def _closures(moves: Ints, lines: Ints, closed: ClosedMoves) -> dict[str, NDArray[Any]]:
     """List the states and lines that are closed from each step on.
 
     A state that cannot be entered is closed, and so is a line between other states along which no
@@ -169,7 +168,7 @@ def _closures(
     }
 
 
-def world_of_moves(state: NDArray[np.int32], next_state: NDArray[np.int32]) -> MDP:
+def world_of_moves(state: Int32s, next_state: Int32s) -> MDP:
     """Make a world from the moves that were made, if the world itself is unknown.
 
     It has no positions, and one action, which leads from a state to those that were entered from

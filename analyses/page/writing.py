@@ -22,6 +22,7 @@ from analyses.page.worlds import describe_world, pack
 from analyses.plots.style import END_COLOUR, kind_colour, label
 from analyses.sequences.runs import Logged, runs_of
 from analyses.tables import KINDS
+from replay.arrays import Bools, Ints
 from replay.checks import check_flag, check_list, check_text, check_whole, shown
 from replay.files import check_path, replacing
 from replay.log.backups import PHASES
@@ -340,7 +341,7 @@ def _span(run: ShownRun) -> list[float] | None:
     return [float(time.min()), float(time.max())]
 
 
-def _sample(runs: list[ShownRun], ways: Iterable[int], share: float) -> list[NDArray[np.bool_]]:
+def _sample(runs: list[ShownRun], ways: Iterable[int], share: float) -> list[Bools]:
     """Choose events evenly over time for each kind; at the same moments if experience is shared."""
     moments: dict[int, set[tuple[int, int]]] = {}
     for run, way in zip(runs, ways, strict=True):
@@ -365,7 +366,7 @@ def _sample(runs: list[ShownRun], ways: Iterable[int], share: float) -> list[NDA
 
 def _events_that_fit(
     runs: list[ShownRun], ways: list[int], room: int
-) -> tuple[list[NDArray[np.bool_]], list[dict[str, Any]]]:
+) -> tuple[list[Bools], list[dict[str, Any]]]:
     """Choose as many events as there is room for, in bytes; return them, and as they are packed."""
     share = min(1.0, _MOST_SEQUENCES / max(sum(len(run.sequences["event"]) for run in runs), 1))
     for _ in range(_TRIALS):
@@ -382,7 +383,7 @@ def _moment(run: ShownRun, event: int) -> tuple[int, int]:
     return int(run.events["made"][event]), int(run.events["phase"][event])
 
 
-def _events(run: ShownRun, chosen: NDArray[np.bool_]) -> dict[str, NDArray[Any]]:
+def _events(run: ShownRun, chosen: Bools) -> dict[str, NDArray[Any]]:
     """List the chosen events, their moves and their sequences."""
     columns = run.detail(chosen)
     sequence = columns.pop("sequence")
@@ -397,7 +398,7 @@ def _events(run: ShownRun, chosen: NDArray[np.bool_]) -> dict[str, NDArray[Any]]
     }  # fmt: skip
 
 
-def _evidence(run: ShownRun, chosen: NDArray[np.bool_], most: int) -> dict[str, Any] | None:
+def _evidence(run: ShownRun, chosen: Bools, most: int) -> dict[str, Any] | None:
     """Pack the evidence for the chosen events, or for as many as `most` bytes hold, over time.
 
     Each event is packed by itself, so that a browser unpacks it when it is opened.
@@ -420,7 +421,7 @@ def _evidence(run: ShownRun, chosen: NDArray[np.bool_], most: int) -> dict[str, 
     }
 
 
-def _evenly(n: int, n_kept: int) -> NDArray[np.int64]:
+def _evenly(n: int, n_kept: int) -> Ints:
     return np.linspace(0, n - 1, n_kept).round().astype(np.int64)
 
 

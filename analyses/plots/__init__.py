@@ -61,13 +61,9 @@ if TYPE_CHECKING:
     from analyses.plots.recorded import plot_recorded_kinds as plot_recorded_kinds
     from analyses.plots.recorded import predictions_figure as predictions_figure
     from analyses.plots.recorded import recorded_epochs_figure as recorded_epochs_figure
-    from analyses.plots.recorded import (
-        recorded_evidence_figure as recorded_evidence_figure,
-    )
+    from analyses.plots.recorded import recorded_evidence_figure as recorded_evidence_figure
     from analyses.plots.recorded import recorded_kinds_figure as recorded_kinds_figure
-    from analyses.plots.recorded import (
-        recorded_statistics_figures as recorded_statistics_figures,
-    )
+    from analyses.plots.recorded import recorded_statistics_figures as recorded_statistics_figures
     from analyses.plots.replay_events import plot_replay as plot_replay
     from analyses.plots.replay_events import replay_events_figure as replay_events_figure
     from analyses.plots.replay_kinds import plot_replay_kinds as plot_replay_kinds

@@ -18,6 +18,7 @@ from analyses.plots.panels import NEW, add_legend, drawing, new_figure
 from analyses.plots.style import COLUMN_WIDTH, FULL_WIDTH, INCH, SMALL, Look, plain
 from analyses.recordings.basics.binned_track import BinnedTrack
 from analyses.recordings.basics.linearised_track import LinearisedTrack, linearise
+from replay.arrays import Floats
 from replay.checks import check_array, check_number, check_table
 
 if TYPE_CHECKING:
@@ -110,7 +111,7 @@ def plot_posterior(
     shown[:, 1::2] = places[:, order]
     both = np.empty(2 * track.n_bins + 1)
     both[0::2], both[1::2] = edges, line.low[order]
-    time: NDArray[np.float64] = np.asarray(width * np.arange(len(places) + 1), dtype=np.float64)
+    time: Floats = np.asarray(width * np.arange(len(places) + 1), dtype=np.float64)
     image = ax.pcolormesh(
         time,
         both,
@@ -147,12 +148,7 @@ def plot_posterior(
 
 
 def _plot_coordinate(
-    places: NDArray[np.float64],
-    track: BinnedTrack,
-    ax: Axes,
-    name: str,
-    width: float,
-    path: ArrayLike | None,
+    places: Floats, track: BinnedTrack, ax: Axes, name: str, width: float, path: ArrayLike | None
 ) -> None:
     """Draw the probability of one coordinate in an arena against time, in bins of `width` ms."""
     place = track.position[:, "xy".index(name)]
@@ -174,7 +170,7 @@ def _plot_coordinate(
     ax.set_ylabel(f"{name} (cm)")
 
 
-def _places(posterior: ArrayLike, track: BinnedTrack) -> NDArray[np.float64]:
+def _places(posterior: ArrayLike, track: BinnedTrack) -> Floats:
     values = np.asarray(posterior, dtype=float)
     places = values.sum(axis=1) if values.ndim == 3 else values
     if places.ndim != 2 or places.shape[1] != track.n_bins or not len(places):
@@ -186,11 +182,7 @@ def _places(posterior: ArrayLike, track: BinnedTrack) -> NDArray[np.float64]:
 
 
 def _draw_path(
-    bins: NDArray[np.integer],
-    time: NDArray[np.float64],
-    line: LinearisedTrack,
-    track: BinnedTrack,
-    ax: Axes,
+    bins: NDArray[np.integer], time: Floats, line: LinearisedTrack, track: BinnedTrack, ax: Axes
 ) -> None:
     """Draw a path as a line, dotted where it passes a junction whose corridors are drawn apart."""
     known = np.flatnonzero(bins >= 0)
@@ -282,11 +274,7 @@ def plot_spikes(
 
 @drawing
 def plot_movements(
-    posterior: ArrayLike,
-    ax: Axes = NEW,
-    *,
-    dt: float = 0.005,
-    width_cm: float = COLUMN_WIDTH,
+    posterior: ArrayLike, ax: Axes = NEW, *, dt: float = 0.005, width_cm: float = COLUMN_WIDTH
 ) -> Axes:
     """Draw the probability of each kind of movement during an event.
 

@@ -7,7 +7,7 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.collections import LineCollection
 from matplotlib.figure import Figure
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from analyses.plots.mdps import bar_length, draw_scale_bar
 from analyses.plots.panels import NEW, add_legend, drawing, letter_panels, new_figure
@@ -15,6 +15,7 @@ from analyses.plots.style import COLUMN_WIDTH, INCH, SMALL, Look, plain
 from analyses.recordings.basics.binned_track import BinnedTrack
 from analyses.recordings.decide.event_kinds import experienced_pieces
 from analyses.sequences.experience import Experience
+from replay.arrays import Floats
 from replay.checks import check_array, check_table
 from replay.worlds.mdp import MDP
 
@@ -166,7 +167,7 @@ def _draw_track(track: BinnedTrack, ax: Axes) -> None:
     ax.set_axis_off()
 
 
-def _draw_arrows(place: NDArray[np.float64], colour: str, ax: Axes) -> None:
+def _draw_arrows(place: Floats, colour: str, ax: Axes) -> None:
     """Draw arrowheads along a path, about every 50 cm and at its end."""
     along = np.append(0.0, np.cumsum(np.hypot(*np.diff(place, axis=0).T)))
     n_arrows = max(round(along[-1] / 50.0), 1)

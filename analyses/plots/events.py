@@ -10,7 +10,6 @@ from matplotlib.axes import Axes
 from matplotlib.colors import to_rgb
 from matplotlib.lines import Line2D
 from matplotlib.quiver import Quiver
-from numpy.typing import NDArray
 
 from analyses.plots.mdps import (
     draw_ends,
@@ -25,6 +24,7 @@ from analyses.plots.style import COLUMN_WIDTH, INCH, count_range, kind_colour, l
 from analyses.sequences.pauses import longest_event, replayed_moves
 from analyses.sequences.runs import SHARED, Logged, log_of
 from analyses.tables import KINDS, in_order
+from replay.arrays import Floats, Ints
 from replay.checks import check_number
 from replay.log.event_log import EventLog
 from replay.worlds.mdp import MDP
@@ -161,12 +161,7 @@ def plot_event(
 
 
 def draw_walk(
-    steps: pd.DataFrame,
-    first: pd.Series,
-    path: list[int],
-    position: NDArray[np.float64],
-    mdp: MDP,
-    ax: Axes,
+    steps: pd.DataFrame, first: pd.Series, path: list[int], position: Floats, mdp: MDP, ax: Axes
 ) -> None:
     """Draw the agent, the path by which it came, where episodes end, and the last reward.
 
@@ -225,9 +220,7 @@ def path_so_far(steps: pd.DataFrame, first: pd.Series) -> list[int]:
     return [*last["state"].head(1), *last["next_state"]]
 
 
-def shown_part(
-    place: NDArray[np.float64], mdp: MDP, width: float
-) -> tuple[NDArray[np.float64], float, bool]:
+def shown_part(place: Floats, mdp: MDP, width: float) -> tuple[Floats, float, bool]:
     """Choose the part of a world that is shown.
 
     `place` are positions that must be visible, shape (n_places, 2), and `width` is in inches.
@@ -253,7 +246,7 @@ def shown_part(
     return np.array([low, high]).T, shown, height >= _LOWEST
 
 
-def draw_arrows(pairs: NDArray[np.int64], position: NDArray[np.float64], ax: Axes) -> Quiver:
+def draw_arrows(pairs: Ints, position: Floats, ax: Axes) -> Quiver:
     """Draw moves as arrows; opposite moves between the same states are drawn side by side.
 
     `pairs` has the first and the last state of each move; the limits of the axes must be final,

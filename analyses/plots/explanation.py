@@ -9,11 +9,11 @@ import numpy as np
 import pandas as pd
 from matplotlib.collections import LineCollection
 from matplotlib.figure import Figure
-from numpy.typing import NDArray
 
 from analyses.plots.layers import draw_shares
 from analyses.plots.panels import add_note, drawing, fitting_columns, grid, new_figure
 from analyses.plots.style import FULL_WIDTH, INCH, SMALL, count_range, label, learner_looks
+from replay.arrays import Floats, Ints
 from replay.checks import MOST_STATES, check_column, check_table
 
 _MOST_ROWS, _MOST_ANIMALS, _MOST_LINES = 14, 4, 4
@@ -310,9 +310,7 @@ def explained_maze_figure(
     return figure
 
 
-def _difference(
-    states: dict[int, NDArray[np.int64]], better: pd.Series, edges: NDArray[np.int64]
-) -> NDArray[np.float64]:
+def _difference(states: dict[int, Ints], better: pd.Series, edges: Ints) -> Floats:
     """Return the mean difference of the sequences that make each move, and their number."""
     number = {pair: k for k, pair in enumerate(map(tuple, edges.tolist()))}
     total, count = np.zeros(len(edges)), np.zeros(len(edges))

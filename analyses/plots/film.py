@@ -35,6 +35,7 @@ from analyses.plots.style import figure_style, label
 from analyses.sequences.pauses import longest_event, replayed_moves
 from analyses.sequences.runs import Logged, log_of
 from analyses.tables import KINDS, in_order
+from replay.arrays import Floats
 from replay.checks import typed
 from replay.files import replacing
 from replay.log.event_log import EventLog
@@ -297,7 +298,7 @@ def _begin(
     )
 
 
-def _draw(film: _Film, moves: pd.DataFrame, position: NDArray[np.float64], progress: float) -> None:
+def _draw(film: _Film, moves: pd.DataFrame, position: Floats, progress: float) -> None:
     """Show the pause after `done` moves."""
     n = len(moves)
     done = int(min(progress, n))

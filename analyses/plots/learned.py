@@ -13,17 +13,11 @@ from matplotlib.collections import LineCollection
 from matplotlib.colors import Normalize
 from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter, MultipleLocator
-from numpy.typing import NDArray
 
 from analyses.plots.mdps import draw_ends, maze_cell_size, plot_mdp
 from analyses.plots.panels import NEW, drawing, fitting_columns, grid
-from analyses.plots.style import (
-    COLUMN_WIDTH,
-    FULL_WIDTH,
-    INCH,
-    VALUE_COLOURS,
-    label,
-)
+from analyses.plots.style import COLUMN_WIDTH, FULL_WIDTH, INCH, VALUE_COLOURS, label
+from replay.arrays import Floats
 from replay.checks import check_array, check_table
 from replay.worlds.mazes import layout
 from replay.worlds.mdp import MDP
@@ -225,12 +219,12 @@ def _has_values(graph: nx.MultiDiGraph) -> bool:
     return bool(np.isfinite(_attribute(graph, "value")).any())
 
 
-def _node_colours(graph: nx.MultiDiGraph) -> NDArray[np.float64]:
+def _node_colours(graph: nx.MultiDiGraph) -> Floats:
     if _has_values(graph):
         return _attribute(graph, "value")
-    visits: NDArray[np.float64] = np.log10(np.maximum(_attribute(graph, "visits"), 1))
+    visits: Floats = np.log10(np.maximum(_attribute(graph, "visits"), 1))
     return visits
 
 
-def _attribute(graph: nx.MultiDiGraph, name: str) -> NDArray[np.float64]:
+def _attribute(graph: nx.MultiDiGraph, name: str) -> Floats:
     return np.array([value for _, value in graph.nodes(data=name)], dtype=float)

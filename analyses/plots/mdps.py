@@ -14,11 +14,11 @@ from matplotlib.colors import ListedColormap
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from mpl_toolkits.axes_grid1.anchored_artists import AnchoredSizeBar
-from numpy.typing import NDArray
 
 from analyses.plots.panels import NEW, drawing, grid
 from analyses.plots.style import COLUMN_WIDTH, END_COLOUR, FULL_WIDTH, VALUE_COLOURS, Look, label
 from analyses.tables import EXPERIMENT_ORDER, in_order
+from replay.arrays import Floats
 from replay.checks import shown
 from replay.worlds.mazes import barriers, layout
 from replay.worlds.mdp import MDP
@@ -36,7 +36,7 @@ _MARKS: tuple[Look, ...] = (
 )  # fmt: skip
 
 
-def draw_ends(places: NDArray[np.float64], ax: Axes, size: float = 45, zorder: float = 5) -> Axes:
+def draw_ends(places: Floats, ax: Axes, size: float = 45, zorder: float = 5) -> Axes:
     """Mark where episodes end with stars, whose size is their area in square points."""
     ax.scatter(
         places[:, 0],
@@ -193,7 +193,7 @@ def maze_cell_size(mdp: MDP) -> float | None:
     return cell_size if np.allclose(cell_size * middle, mdp.position) else None
 
 
-def state_positions(mdp: MDP) -> NDArray[np.float64]:
+def state_positions(mdp: MDP) -> Floats:
     """Return where to draw each state: its position in cm, or a place in a spring layout."""
     if mdp.position is not None:
         return mdp.position
@@ -264,7 +264,7 @@ def _edges(mdp: MDP) -> pd.DataFrame:
     return edges[(edges["state"] != edges["next_state"]) & (edges["probability"] > 0)]
 
 
-def _draw_graph(mdp: MDP, position: NDArray[np.float64], ax: Axes, rewards: bool) -> None:
+def _draw_graph(mdp: MDP, position: Floats, ax: Axes, rewards: bool) -> None:
     edges = _edges(mdp)
     start, end = position[edges["state"]], position[edges["next_state"]]
     is_track = mdp.position is not None and (mdp.way_back >= 0).any()
@@ -322,9 +322,7 @@ def _draw_walls(mdp: MDP, cell_size: float, colour: str, ax: Axes) -> None:
     ax.set(xlim=(0, cell_size * width), ylim=(0, cell_size * height))
 
 
-def _curves(
-    edges: pd.DataFrame, start: NDArray[np.float64], end: NDArray[np.float64]
-) -> NDArray[np.float64]:
+def _curves(edges: pd.DataFrame, start: Floats, end: Floats) -> Floats:
     """Bend apart the lines of several actions between the same two states.
 
     Returns quadratic Bezier curves, shape (n_edges, n_points, 2).
@@ -339,6 +337,6 @@ def _curves(
     middle = (start + end) / 2 + (bend * (rank - (count - 1) / 2))[:, None] * across
     at = np.linspace(0, 1, 9)[:, None]
     start, middle, end = start[:, None], middle[:, None], end[:, None]
-    curves: NDArray[np.float64]
+    curves: Floats
     curves = (1 - at) ** 2 * start + 2 * at * (1 - at) * middle + at**2 * end
     return curves

@@ -10,7 +10,6 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
-from numpy.typing import NDArray
 
 from analyses.plots.panels import (
     NEW,
@@ -32,6 +31,7 @@ from analyses.plots.style import (
     write_empty,
 )
 from analyses.tables import KINDS
+from replay.arrays import Ints
 from replay.checks import check_choice, check_column, check_number, check_table, shown
 
 _COLOURS = ("#000000", "#6e6e6e", "#a0a0a0", "#44aa77", "#aa3377", "#e69f00")  # of sizes
@@ -557,7 +557,7 @@ def predictions_figure(predictions: pd.DataFrame, *, width_cm: float = FULL_WIDT
 
 
 def _draw_ranges(
-    rows: pd.DataFrame, y: NDArray[np.int64], ax: Axes, account: str, control: str, letters: int
+    rows: pd.DataFrame, y: Ints, ax: Axes, account: str, control: str, letters: int
 ) -> None:
     """Draw a value as a line, and the ranges that accounts and controls predict, one a row."""
     is_control = rows["is_control"].astype(bool)

@@ -30,6 +30,7 @@ from analyses.plots.mdps import (
 from analyses.plots.panels import NEW, drawing, fitting_columns, grid
 from analyses.plots.style import COLUMN_WIDTH, END_COLOUR, FULL_WIDTH, INCH, SMALL, Look, label
 from analyses.sequences.experience import Experience
+from replay.arrays import Floats
 from replay.checks import check_array, check_column, check_table
 from replay.worlds.mdp import MDP
 
@@ -181,10 +182,7 @@ def pick_examples(sequences: pd.DataFrame, steps: pd.DataFrame) -> dict[str, pd.
     back = pd.MultiIndex.from_arrays([legible["run"], location, first])
     made = pd.MultiIndex.from_frame(steps[["run", "state", "next_state"]].drop_duplicates())
     at_agent = (first == location) | pairs.isin(made) | back.isin(made)
-    legible = legible.assign(
-        at_agent=at_agent,
-        returns=legible["length"] - legible["n_distinct"],
-    )
+    legible = legible.assign(at_agent=at_agent, returns=legible["length"] - legible["n_distinct"])
     examples = {}
     for kind in ("reverse_episode", "forward_episode", "novel_path"):
         own = legible[legible["kind"] == kind]
@@ -338,7 +336,7 @@ def _as_experienced(sequence: pd.Series, states: NDArray[np.intp]) -> list[int]:
     return path
 
 
-def _draw_stretches(found: list[Stretch], position: NDArray[np.float64], ax: Axes) -> list[int]:
+def _draw_stretches(found: list[Stretch], position: Floats, ax: Axes) -> list[int]:
     """Draw the episodes under a path; return the states drawn."""
     episodes = list(dict.fromkeys(piece.episode for piece in found))
     for k, (episode, colour) in enumerate(zip(episodes, _EPISODE_COLOURS, strict=False)):
@@ -363,9 +361,7 @@ def _draw_stretches(found: list[Stretch], position: NDArray[np.float64], ax: Axe
     return [state for piece in found for state in piece.states]
 
 
-def _draw_order(
-    states: NDArray[np.intp], position: NDArray[np.float64], size: float, ax: Axes
-) -> None:
+def _draw_order(states: NDArray[np.intp], position: Floats, size: float, ax: Axes) -> None:
     place = position[states]
     step = np.diff(place, axis=0)
     ax.quiver(
@@ -400,7 +396,7 @@ def _draw_order(
             )
 
 
-def _outline(places: NDArray[np.float64], marker: str, size: float, colour: str, ax: Axes) -> None:
+def _outline(places: Floats, marker: str, size: float, colour: str, ax: Axes) -> None:
     ax.scatter(
         places[:, 0],
         places[:, 1],
@@ -414,5 +410,5 @@ def _outline(places: NDArray[np.float64], marker: str, size: float, colour: str,
     )
 
 
-def _order_colours(n: int) -> NDArray[np.float64]:
+def _order_colours(n: int) -> Floats:
     return mpl.colormaps[_ORDER_COLOURS](np.linspace(0, _LIGHTEST, n))

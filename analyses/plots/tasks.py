@@ -15,12 +15,12 @@ from matplotlib.colors import to_rgb
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.patches import Circle, Patch, Polygon
-from numpy.typing import NDArray
 
 from analyses.plots.mdps import draw_scale_bar
 from analyses.plots.panels import NEW, drawing, letter_panels
 from analyses.plots.style import COLUMN_WIDTH, END_COLOUR, FULL_WIDTH, INCH, kind_colour, label
 from analyses.tables import KINDS, in_order
+from replay.arrays import Floats
 from replay.checks import check_table, unknown_name
 from replay.tasks import Task
 
@@ -126,7 +126,7 @@ def plot_task(
     return ax
 
 
-def draw_reward(ax: Axes, at: NDArray[np.float64], size: float) -> None:
+def draw_reward(ax: Axes, at: Floats, size: float) -> None:
     """Mark a rewarded place, in cm, with a star, whose size is its area in square points."""
     x, y = at
     ax.scatter(
@@ -142,9 +142,9 @@ def draw_reward(ax: Axes, at: NDArray[np.float64], size: float) -> None:
     )
 
 
-def _across(one: NDArray[np.float64], other: NDArray[np.float64]) -> NDArray[np.float64]:
+def _across(one: Floats, other: Floats) -> Floats:
     along = other - one
-    across: NDArray[np.float64] = np.array([-along[1], along[0]]) / np.hypot(*along)
+    across: Floats = np.array([-along[1], along[0]]) / np.hypot(*along)
     return across
 
 
@@ -320,7 +320,7 @@ def _grid(typical: pd.DataFrame, ratio: float, full: float) -> _Layout:
     return figure, boxes, (x / size[0], 1 - 0.3 / size[1], int((full - x) / _LETTER))
 
 
-def _box(size: NDArray[np.float64], x: float, y: float, width: float, height: float) -> _Box:
+def _box(size: Floats, x: float, y: float, width: float, height: float) -> _Box:
     """Convert a place in inches from the upper left corner to shares of the figure."""
     return x / size[0], 1 - (y + height) / size[1], width / size[0], height / size[1]
 
@@ -333,10 +333,7 @@ def _title(ax: Axes, replay: pd.Series, with_learner: bool) -> None:
     text = f"{share:.1%} of {replay['n_all']:,}, {_PAUSES[replay['phase']]}"
     if with_learner:
         text = f"{label(replay['learner'])}, {text}"
-    for line, colour, size, y in (
-        (kind, kind_colour(replay["kind"]), 7, 11),
-        (text, "0.35", 6, 3),
-    ):
+    for line, colour, size, y in ((kind, kind_colour(replay["kind"]), 7, 11), (text, "0.35", 6, 3)):
         ax.annotate(
             line,
             (0, 1),

@@ -26,6 +26,7 @@ from numpy.typing import NDArray
 
 from analyses.sequences.runs import Columns, whole_columns
 from analyses.sequences.sequences import Lists
+from replay.arrays import Bools, Floats, Int32s, Ints
 from replay.checks import (
     MOST_STATES,
     check_array,
@@ -51,16 +52,16 @@ class Links(NamedTuple):
     """Which backup of a run each backup continues."""
 
     # (n_backups,): the earlier row that each backup continues; -1 if it begins a chain
-    parent: NDArray[np.int32]
+    parent: Int32s
     # (n_backups,): orientations that fit from the beginning of the chain to this backup (bits
     # ``FITS_FORWARD`` and ``FITS_REVERSE``, or ``DECODED`` where they are unknown); 0 if it belongs
     # to no chain
     fits: NDArray[np.uint8]
     # (n_backups,): number of states from the beginning of the chain to this backup
-    length: NDArray[np.int32]
-    is_leaf: NDArray[np.bool_]  # (n_backups,): whether a chain ends here
+    length: Int32s
+    is_leaf: Bools  # (n_backups,): whether a chain ends here
 
-    def orientation(self, rows: NDArray[np.int64]) -> NDArray[np.int8]:
+    def orientation(self, rows: Ints) -> NDArray[np.int8]:
         """Return the orientation of the chains that end in the given rows."""
         fits = self.fits[rows]
         walked = np.where(fits & FITS_REVERSE, REVERSE, FORWARD)
@@ -71,8 +72,8 @@ class Chains(NamedTuple):
     """Chains of backups of one run."""
 
     # (n_links,): the backups of all chains, from first to last, one chain after the other
-    rows: NDArray[np.int32]
-    offset: NDArray[np.int64]  # (n_chains + 1,): the position in `rows` at which each chain begins
+    rows: Int32s
+    offset: Ints  # (n_chains + 1,): the position in `rows` at which each chain begins
     orientation: NDArray[np.int8]  # (n_chains,): ``FORWARD``, ``REVERSE`` or ``UNKNOWN``
 
 
@@ -102,17 +103,17 @@ def link_backups(backups: Columns, order: str = "causal", across_events: bool = 
 
 @kernel
 def _link(
-    event: NDArray[np.int64],
-    state: NDArray[np.int32],
-    next_state: NDArray[np.int32],
-    action: NDArray[np.int32],
-    cause: NDArray[np.int64],
+    event: Ints,
+    state: Int32s,
+    next_state: Int32s,
+    action: Int32s,
+    cause: Ints,
     temporal: bool,
     across_events: bool,
-    parent: NDArray[np.int32],
+    parent: Int32s,
     fits: NDArray[np.uint8],
-    length: NDArray[np.int32],
-    is_leaf: NDArray[np.bool_],
+    length: Int32s,
+    is_leaf: Bools,
 ) -> int:
     """Link all backups; return a row whose cause is not an earlier row, or -1."""
     for row in range(len(event)):
@@ -163,12 +164,7 @@ def chains(links: Links, min_length: int = 2) -> Chains:
 
 
 @kernel
-def _fill(
-    parent: NDArray[np.int32],
-    leaves: NDArray[np.int64],
-    offset: NDArray[np.int64],
-    rows: NDArray[np.int32],
-) -> None:
+def _fill(parent: Int32s, leaves: Ints, offset: Ints, rows: Int32s) -> None:
     for i in range(len(leaves)):
         row = leaves[i]
         for place in range(offset[i + 1] - 1, offset[i] - 1, -1):
@@ -238,7 +234,7 @@ def decoded_paths(paths: pd.DataFrame, steps: Columns) -> DecodedPaths:
     return DecodedPaths(columns, _states_of(paths["states"]))
 
 
-def _warn_of_clocks(clock: NDArray[np.float64], began: NDArray[np.float64]) -> None:
+def _warn_of_clocks(clock: Floats, began: Floats) -> None:
     """Warn if the times of paths and steps are unlikely to be on the same clock."""
     if not len(clock) or not len(began):
         return

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from analyses.sequences.experience import Experience
 from analyses.sequences.growing import ACROSS, WITHIN, ChainKinds, GrowingChains, run_back
 from analyses.tables import KINDS
+from replay.arrays import Ints
 from replay.checks import check_whole
 from replay.jit import count_up_to, kernel, loop_kernel
 from replay.log.arrays import uninitialised
@@ -108,7 +109,7 @@ def _count_unfinished(steps: NDArray[np.void]) -> int:
 
 
 @loop_kernel
-def _count(kinds: ChainKinds, window_ends: NDArray[np.int64], counts: NDArray[np.int64]) -> None:
+def _count(kinds: ChainKinds, window_ends: Ints, counts: Ints) -> None:
     begin, end, window = 0, 0, -1
     for chain in range(len(kinds.step)):
         if kinds.length[chain] < _MIN_LENGTH:

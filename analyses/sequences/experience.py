@@ -25,6 +25,7 @@ from analyses.sequences.suffix_automaton import (
     appended,
     second_ends,
 )
+from replay.arrays import Bools, Int32s, Ints
 from replay.checks import check_array, check_choice, check_whole
 from replay.jit import inlined, jitable, kernel, loop_kernel
 from replay.log.arrays import GrowingArray, uninitialised
@@ -45,11 +46,11 @@ class Pairs(NamedTuple):
     """The different pairs of two columns, numbered by first occurrence; a list per first value."""
 
     # (n_firsts,): the latest pair whose first number is this; -1 if there is none
-    first: NDArray[np.int32]
+    first: Int32s
     # (n_pairs,): the second number of each pair, and the next pair of the list; -1 at its end
-    second: NDArray[np.int32]
-    following: NDArray[np.int32]
-    place: NDArray[np.int64]  # (n_pairs,): the row in which each pair first occurred
+    second: Int32s
+    following: Int32s
+    place: Ints  # (n_pairs,): the row in which each pair first occurred
 
 
 _WIDE = {"step": np.int64}
@@ -143,17 +144,17 @@ class Experience:
         return self._growing.extend(self.text, self.begins, len(numbers.second))
 
     @cached_property
-    def second_ends(self) -> NDArray[np.int64]:
+    def second_ends(self) -> Ints:
         """Number of moves made before each node's paths occurred in a second episode."""
         return second_ends(self.automaton, self.episode)
 
-    def moves_by(self, step: npt.ArrayLike) -> NDArray[np.int64]:
+    def moves_by(self, step: npt.ArrayLike) -> Ints:
         """Count the moves that had been made up to and including a step."""
         return np.asarray(np.searchsorted(self.step, step, side="right"))
 
     def symbols(
         self, state: npt.ArrayLike, next_state: npt.ArrayLike, action: npt.ArrayLike | None = None
-    ) -> NDArray[np.int32]:
+    ) -> Int32s:
         """Return the number of each move in the index; -1 if it was never made.
 
         Only with ``by="actions"`` does the `action` matter.
@@ -163,18 +164,16 @@ class Experience:
             symbol = _find_pairs(self._triples, symbol, np.asarray(action))
         return symbol
 
-    def first_moves(self, state: npt.ArrayLike, next_state: npt.ArrayLike) -> NDArray[np.int64]:
+    def first_moves(self, state: npt.ArrayLike, next_state: npt.ArrayLike) -> Ints:
         """Count the moves made before a move between states first was, by any action.
 
         `n_moves` if it never was.
         """
         symbol = _find_pairs(self.pairs, np.asarray(state), np.asarray(next_state))
-        place: NDArray[np.int64] = np.append(self.pairs.place, self.n_moves)
+        place: Ints = np.append(self.pairs.place, self.n_moves)
         return place[symbol]
 
-    def latest_episodes(
-        self, node: NDArray[np.int32], limit: NDArray[np.int64]
-    ) -> NDArray[np.int32]:
+    def latest_episodes(self, node: Int32s, limit: Ints) -> Int32s:
         """Find the latest episode that contains each piece of experience.
 
         `node` is that of the piece in the automaton, `limit` the number of moves that count.
@@ -184,10 +183,7 @@ class Experience:
         return self.episode[self._latest.find(node, limit)]
 
     def pieces(
-        self,
-        path: Sequence[int],
-        step: int | None = None,
-        actions: Sequence[int] | None = None,
+        self, path: Sequence[int], step: int | None = None, actions: Sequence[int] | None = None
     ) -> list[PathPiece]:
         """Stitch a path, of states in the order of experience, from the fewest experienced pieces.
 
@@ -215,12 +211,12 @@ class Experience:
 @jitable
 def stitch(
     automaton: SuffixAutomaton,
-    symbol: NDArray[np.int32],
+    symbol: Int32s,
     rows: NDArray[np.integer],
     reverse: bool,
     limit: int,
-    ends: NDArray[np.int32],
-    nodes: NDArray[np.int32],
+    ends: Int32s,
+    nodes: Int32s,
 ) -> int:
     """Cut a path into the least number of experienced pieces; return 0 if a move was never made.
 
@@ -250,28 +246,24 @@ def stitch(
 
 @kernel
 def _stitch_one(
-    automaton: SuffixAutomaton,
-    symbol: NDArray[np.int32],
-    limit: int,
-    ends: NDArray[np.int32],
-    nodes: NDArray[np.int32],
+    automaton: SuffixAutomaton, symbol: Int32s, limit: int, ends: Int32s, nodes: Int32s
 ) -> int:
     return stitch(automaton, symbol, np.arange(len(symbol)), False, limit, ends, nodes)
 
 
 @kernel
 def _add_moves(
-    episode: NDArray[np.int32],
-    step: NDArray[np.int64],
-    state: NDArray[np.int32],
-    next_state: NDArray[np.int32],
+    episode: Int32s,
+    step: Ints,
+    state: Int32s,
+    next_state: Int32s,
     last_step: int,
     n_moves: int,
-    steps: NDArray[np.int64],
-    episodes: NDArray[np.int32],
-    begins: NDArray[np.bool_],
-    one: NDArray[np.int32],
-    other: NDArray[np.int32],
+    steps: Ints,
+    episodes: Int32s,
+    begins: Bools,
+    one: Int32s,
+    other: Int32s,
 ) -> int:
     """Append the steps that change the state; return the number of moves, -1 if out of order."""
     n_more = 0
@@ -290,13 +282,7 @@ def _add_moves(
     return n_moves
 
 
-def _number_pairs(
-    one: NDArray[np.int32],
-    other: NDArray[np.int32],
-    place: int,
-    number: NDArray[np.int32],
-    pairs: Pairs,
-) -> Pairs:
+def _number_pairs(one: Int32s, other: Int32s, place: int, number: Int32s, pairs: Pairs) -> Pairs:
     """Assign numbers to pairs from row `place` on, in the order of their first occurrence."""
     longer = _more_pairs(pairs, one.max(initial=-1) + 1, len(one))
     return _only(longer, _number(one, other, place, len(pairs.second), number, longer))
@@ -347,12 +333,7 @@ def _numbered(pairs: Pairs, one: int, other: int, place: int, n_pairs: int) -> i
 
 @kernel
 def _number(
-    one: NDArray[np.int32],
-    other: NDArray[np.int32],
-    place: int,
-    n_pairs: int,
-    number: NDArray[np.int32],
-    pairs: Pairs,
+    one: Int32s, other: Int32s, place: int, n_pairs: int, number: Int32s, pairs: Pairs
 ) -> int:
     for i in range(len(one)):
         number[i] = _numbered(pairs, one[i], other[i], place + i, n_pairs)
@@ -367,10 +348,10 @@ def _add_rows(
     n_ended: int,
     n_moves: int,
     n_pairs: int,
-    steps: NDArray[np.int64],
-    episodes: NDArray[np.int32],
-    begins: NDArray[np.bool_],
-    text: NDArray[np.int32],
+    steps: Ints,
+    episodes: Int32s,
+    begins: Bools,
+    text: Int32s,
     pairs: Pairs,
 ) -> tuple[int, int, int]:
     """Append the steps that change the state; return the numbers of episodes, moves and pairs."""
@@ -388,21 +369,16 @@ def _add_rows(
     return n_ended, n_moves, n_pairs
 
 
-def _find_pairs(
-    pairs: Pairs, one: NDArray[np.integer], other: NDArray[np.integer]
-) -> NDArray[np.int32]:
+def _find_pairs(pairs: Pairs, one: NDArray[np.integer], other: NDArray[np.integer]) -> Int32s:
     """Look up the number of each pair; -1 if there is no such pair."""
-    number: NDArray[np.int32] = uninitialised(len(one), np.int32)
+    number: Int32s = uninitialised(len(one), np.int32)
     _find(pairs, one, other, number)
     return number
 
 
 @kernel
 def _find(
-    pairs: Pairs,
-    one: NDArray[np.integer],
-    other: NDArray[np.integer],
-    number: NDArray[np.int32],
+    pairs: Pairs, one: NDArray[np.integer], other: NDArray[np.integer], number: Int32s
 ) -> None:
     for i in range(len(one)):
         number[i] = number_of(pairs, one[i], other[i])

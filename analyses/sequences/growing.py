@@ -14,13 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from analyses.sequences.chains import (
-    DECODED,
-    FITS_FORWARD,
-    FITS_REVERSE,
-    chains,
-    link_backups,
-)
+from analyses.sequences.chains import DECODED, FITS_FORWARD, FITS_REVERSE, chains, link_backups
 from analyses.sequences.experience import Experience, Pairs, number_of
 from analyses.sequences.kinds import (
     AMBIGUOUS,
@@ -32,6 +26,7 @@ from analyses.sequences.kinds import (
 )
 from analyses.sequences.runs import Columns, whole_columns
 from analyses.sequences.suffix_automaton import SuffixAutomaton, appended, prepended, relocated
+from replay.arrays import Int32s, Ints
 from replay.checks import check_flag
 from replay.jit import count_up_to, inlined, kernel, loop_kernel
 from replay.log.arrays import uninitialised
@@ -75,8 +70,8 @@ _BACKUP = np.dtype(
 class ChainKinds(NamedTuple):
     """Causal chains of a run, one for each leaf of the forest of causes."""
 
-    step: NDArray[np.int64]  # (n_chains,): the step of each chain's first backup
-    length: NDArray[np.int32]  # (n_chains,): number of states of each chain
+    step: Ints  # (n_chains,): the step of each chain's first backup
+    length: Int32s  # (n_chains,): number of states of each chain
     kind: NDArray[np.int8]  # (n_chains,): the kind of each chain, as an index into ``KINDS``
     # (n_chains,): whether it is a chain of one event (``WITHIN``), across events (``ACROSS``), or
     # both
@@ -100,7 +95,7 @@ def chain_kinds(
     return _only(kinds, kinds.scope & scope > 0)
 
 
-def backup_rows(backups: Columns) -> tuple[NDArray[np.void], NDArray[np.int64]]:
+def backup_rows(backups: Columns) -> tuple[NDArray[np.void], Ints]:
     """Convert the columns of backups to rows, and the event of each."""
     names = ("event", "step", "state", "next_state", "action", "cause")
     wide = dict.fromkeys(("event", "step", "cause"), np.int64)
@@ -129,9 +124,9 @@ class GrowingChains:
         self,
         experience: Experience,
         backups: NDArray[np.void],
-        event: NDArray[np.int64] | None = None,
+        event: Ints | None = None,
         first_row: int = 0,
-        causes: NDArray[np.int64] = _NO_ROWS,
+        causes: Ints = _NO_ROWS,
     ) -> ChainKinds:
         """Add the next block, and classify the chains that no later backup can continue.
 
@@ -173,7 +168,7 @@ def _only(kinds: ChainKinds, chosen: Any) -> ChainKinds:
     return ChainKinds(*(column[chosen] for column in columns))
 
 
-def _refuse(rows: NDArray[np.int64], lost: int, first_row: int) -> None:
+def _refuse(rows: Ints, lost: int, first_row: int) -> None:
     if lost >= 0:
         raise ValueError(
             f"A backup in or after row {first_row} has row {rows[lost]} as its cause, which may no "
@@ -181,9 +176,7 @@ def _refuse(rows: NDArray[np.int64], lost: int, first_row: int) -> None:
         )
 
 
-def _decoded_kinds(
-    experience: Experience, backups: NDArray[np.void], event: NDArray[np.int64] | None
-) -> NDArray[np.int32]:
+def _decoded_kinds(experience: Experience, backups: NDArray[np.void], event: Ints | None) -> Int32s:
     """Classify the chains of unknown orientation, in the order of their last moves."""
     columns = {name: backups[name] for name in ("step", "state", "next_state", "action")}
     if event is None:
@@ -197,7 +190,7 @@ def _decoded_kinds(
 
 
 @inlined
-def _place_of(row: int, first_row: int, open_rows: NDArray[np.int64]) -> int:
+def _place_of(row: int, first_row: int, open_rows: Ints) -> int:
     """Find a row of the run among the open ones and the block that follows; -1 if in neither."""
     place = row - first_row + len(open_rows)
     if row < first_row:
@@ -209,9 +202,9 @@ def _place_of(row: int, first_row: int, open_rows: NDArray[np.int64]) -> int:
 
 @kernel
 def _keep_open(
-    rows: NDArray[np.int64],
+    rows: Ints,
     first_row: int,
-    open_rows: NDArray[np.int64],
+    open_rows: Ints,
     across: NDArray[np.void],
     still_open: NDArray[np.void],
 ) -> int:
@@ -233,11 +226,11 @@ def _keep_open(
 def _follow(
     automaton: SuffixAutomaton,
     pairs: Pairs,
-    move_step: NDArray[np.int64],
+    move_step: Ints,
     backups: NDArray[np.void],
-    event: NDArray[np.int64] | None,
+    event: Ints | None,
     first_row: int,
-    open_rows: NDArray[np.int64],
+    open_rows: Ints,
     across: NDArray[np.void],
     within: NDArray[np.void],
 ) -> tuple[int, bool, bool]:
@@ -368,10 +361,7 @@ def _continue(
 
 @loop_kernel
 def _list_kinds(
-    across: NDArray[np.void],
-    within: NDArray[np.void],
-    decoded: NDArray[np.int32],
-    kinds: ChainKinds,
+    across: NDArray[np.void], within: NDArray[np.void], decoded: Int32s, kinds: ChainKinds
 ) -> int:
     """List the chains that end, in the order of their last backups; return how many there are."""
     n_chains, n_decoded = 0, 0

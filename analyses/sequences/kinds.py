@@ -5,13 +5,13 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from analyses.sequences.chains import REVERSE, UNKNOWN, Chains
 from analyses.sequences.experience import Experience, stitch
 from analyses.sequences.runs import Columns
 from analyses.sequences.suffix_automaton import SuffixAutomaton
 from analyses.tables import KINDS
+from replay.arrays import Int32s, Ints
 from replay.jit import kernel
 
 CHAIN_DIRECTIONS = ("forward", "reverse", "both", "neither")
@@ -25,33 +25,33 @@ class Classes(NamedTuple):
     """The classification of chains; `direction`, `novelty` and `kind` as numbers."""
 
     # (n_chains,): indices into ``CHAIN_DIRECTIONS``, ``CHAIN_NOVELTIES`` and ``KINDS``
-    direction: NDArray[np.int32]
-    novelty: NDArray[np.int32]
-    kind: NDArray[np.int32]
+    direction: Int32s
+    novelty: Int32s
+    kind: Int32s
     # (n_chains,): the least number of experienced pieces; 0 if a move was never made
-    n_pieces: NDArray[np.int32]
-    n_distinct: NDArray[np.int32]  # (n_chains,): number of different states
+    n_pieces: Int32s
+    n_distinct: Int32s  # (n_chains,): number of different states
     # (n_pieces.sum(): the node of each piece of each chain in the index of experience
-    node: NDArray[np.int32]
-    splice: NDArray[np.int32]  # (n_pieces.sum(): the state in which each piece ends
+    node: Int32s
+    splice: Int32s  # (n_pieces.sum(): the state in which each piece ends
 
 
 class _Moves(NamedTuple):
     """The transition of each backup: `along`, from state to next_state, and `against`, back."""
 
     # (n_backups,): the transition
-    state: NDArray[np.int32]
-    next_state: NDArray[np.int32]
+    state: Int32s
+    next_state: Int32s
     # (n_backups,): the symbol of the move in the index; -1 if it was never made
-    along: NDArray[np.int32]
-    against: NDArray[np.int32]
+    along: Int32s
+    against: Int32s
     # (n_backups,): number of moves made before this move first was
-    first_along: NDArray[np.int64]
-    first_against: NDArray[np.int64]
+    first_along: Ints
+    first_against: Ints
 
 
 def classify_chains(
-    experience: Experience, backups: Columns, chains: Chains, limit: NDArray[np.int64]
+    experience: Experience, backups: Columns, chains: Chains, limit: Ints
 ) -> Classes:
     """Classify chains by the experience that preceded them: the first `limit` moves for each.
 
@@ -85,8 +85,8 @@ def _classify(
     automaton: SuffixAutomaton,
     moves: _Moves,
     chains: Chains,
-    limit: NDArray[np.int64],
-    last_seen: NDArray[np.int64],
+    limit: Ints,
+    last_seen: Ints,
     classes: Classes,
 ) -> int:
     longest = 0

@@ -69,6 +69,7 @@ from analyses.sequences.sequences import Lists, Sequences, composition_columns
 from analyses.sequences.suffix_automaton import SuffixAutomaton, appended, prepended
 from analyses.sequences.track import Track, graph_of_log
 from analyses.tables import KINDS
+from replay.arrays import Bools, Floats, Int32s, Ints
 from replay.checks import known_arguments
 from replay.jit import kernel
 from replay.log.backups import PHASES
@@ -200,11 +201,7 @@ def note_difference(table: pd.DataFrame, counted: str, n_others: int, others: st
 
 
 def classified_places(
-    experience: Experience,
-    reactivated: Columns,
-    rows: NDArray[np.int64],
-    states: Lists,
-    track: Track,
+    experience: Experience, reactivated: Columns, rows: Ints, states: Lists, track: Track
 ) -> Sequences:
     """Classify the place sequences of one run; `rows` are those of their first reactivations.
 
@@ -245,7 +242,7 @@ def classified_places(
     node = np.stack((forward[:n_all], backward[:n_all]))
     # The latest episode that contains each piece, in either direction.
     held, by = node > 0, np.broadcast_to(limit[piece_of], node.shape)
-    episodes: NDArray[np.int32] = np.full(node.shape, -1, dtype=np.int32)
+    episodes: Int32s = np.full(node.shape, -1, dtype=np.int32)
     episodes[held] = experience.latest_episodes(node[held], by[held])
     piece_end = flat[states.begin[piece_of] + ends[:n_all]]
     episode = reactivated["episode"][rows]
@@ -289,7 +286,7 @@ def classified_places(
     return Sequences(columns, _CATEGORIES)
 
 
-def headings_along(reactivated: Columns, rows: NDArray[np.int64], states: Lists) -> Lists:
+def headings_along(reactivated: Columns, rows: Ints, states: Lists) -> Lists:
     """Find the heading of each place of each sequence; `rows` are those of their first places.
 
     Places that were jumped over have the heading of the reactivation that follows.
@@ -303,11 +300,11 @@ def headings_along(reactivated: Columns, rows: NDArray[np.int64], states: Lists)
 
 @kernel
 def _find_headings(
-    place: NDArray[np.int32],
+    place: Int32s,
     along: NDArray[np.int8],
-    rows: NDArray[np.int64],
-    states: NDArray[np.int32],
-    begin: NDArray[np.int64],
+    rows: Ints,
+    states: Int32s,
+    begin: Ints,
     found: NDArray[np.int8],
 ) -> None:
     for sequence in range(len(rows)):
@@ -318,9 +315,7 @@ def _find_headings(
             at += states[i] == place[at + 1]
 
 
-def runs_along(
-    reactivated: Columns, track: Track, detection: Detection
-) -> tuple[NDArray[np.int64], Lists]:
+def runs_along(reactivated: Columns, track: Track, detection: Detection) -> tuple[Ints, Lists]:
     """Find the maximal runs of neighbouring places that meet the criteria of a study.
 
     Returns the row of the first reactivation of each, and its places.
@@ -367,14 +362,12 @@ def runs_along(
     return rows, states
 
 
-def at_least(length: NDArray[np.float64], least: float) -> NDArray[np.bool_]:
+def at_least(length: Floats, least: float) -> Bools:
     """Whether lengths (cm) reach a minimum, with a tolerance for rounding errors."""
     return length >= least * (1 - 1e-9)
 
 
-def crossed_shortcuts(
-    track: Track, along: NDArray[np.int64], of_move: NDArray[np.int64], novel: NDArray[np.bool_]
-) -> NDArray[np.int8]:
+def crossed_shortcuts(track: Track, along: Ints, of_move: Ints, novel: Bools) -> NDArray[np.int8]:
     """Find the novel sequences that run along the whole of a shortcut, without turning on it.
 
     `along` numbers all moves as `Track.move` does, `of_move` names the sequence of each. Returns 1
@@ -394,11 +387,7 @@ def crossed_shortcuts(
 
 @kernel
 def _cross(
-    edge: NDArray[np.int64],
-    of_move: NDArray[np.int64],
-    connection: NDArray[np.int64],
-    n_edges: NDArray[np.int64],
-    found: NDArray[np.int8],
+    edge: Ints, of_move: Ints, connection: Ints, n_edges: Ints, found: NDArray[np.int8]
 ) -> None:
     """Mark the sequences with as many successive edges of a connection as it has."""
     n = 0
@@ -413,14 +402,14 @@ def _cross(
 @kernel
 def _stitch_either(
     automaton: SuffixAutomaton,
-    along: NDArray[np.int32],
-    against: NDArray[np.int32],
-    begin: NDArray[np.int64],
-    limit: NDArray[np.int64],
-    n_pieces: NDArray[np.int32],
-    ends: NDArray[np.int32],
-    forward: NDArray[np.int32],
-    backward: NDArray[np.int32],
+    along: Int32s,
+    against: Int32s,
+    begin: Ints,
+    limit: Ints,
+    n_pieces: Int32s,
+    ends: Int32s,
+    forward: Int32s,
+    backward: Int32s,
 ) -> int:
     """Cut each sequence into the least number of experienced pieces, read in either direction.
 

@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 
 from analyses.sequences.chains import decoded_paths
 from analyses.sequences.runs import Columns, of_run, rows_by_run, runs_of
+from replay.arrays import Int32s, Ints
 from replay.checks import check_table, shown
 from replay.jit import kernel
 from replay.log.event_log import EventLog
@@ -76,12 +77,7 @@ def reactivated_by(backups: Columns) -> dict[str, NDArray[Any]]:
 
 @kernel
 def _walk(
-    event: NDArray[np.int64],
-    state: NDArray[np.int32],
-    next_state: NDArray[np.int32],
-    action: NDArray[np.int32],
-    rows: NDArray[np.int64],
-    place: NDArray[np.int32],
+    event: Ints, state: Int32s, next_state: Int32s, action: Int32s, rows: Ints, place: Int32s
 ) -> int:
     """Write the places of each temporal chain in its orientation; return the number of places.
 
@@ -116,7 +112,7 @@ def _walk(
     return n_places
 
 
-def _merged(each: Columns, rows: NDArray[np.int64], place: NDArray[np.int32]) -> dict[str, Any]:
+def _merged(each: Columns, rows: Ints, place: Int32s) -> dict[str, Any]:
     """Merge successive equal places into one reactivation, and number these in each event."""
     headings = {}
     if "along" in each:  # one for each place; that of the first of equal ones
@@ -133,12 +129,7 @@ def _merged(each: Columns, rows: NDArray[np.int64], place: NDArray[np.int32]) ->
 
 
 @kernel
-def _merge(
-    event: NDArray[np.int64],
-    rows: NDArray[np.int64],
-    place: NDArray[np.int32],
-    index: NDArray[np.int32],
-) -> int:
+def _merge(event: Ints, rows: Ints, place: Int32s, index: Int32s) -> int:
     n = 0
     for i in range(len(rows)):
         is_first = n == 0 or event[rows[i]] != event[rows[n - 1]]

@@ -10,6 +10,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import DTypeLike, NDArray
 
+from replay.arrays import Ints
 from replay.checks import MOST_STATES, check_array, check_column, shown
 from replay.log.event_log import EventLog
 
@@ -61,10 +62,10 @@ def of_run(log: EventLog, name: str, run: int) -> dict[str, NDArray[Any]]:
     return {column: values[first:stop] for column, values in columns.items()}
 
 
-def rows_by_run(log: EventLog, table: pd.DataFrame) -> Iterator[tuple[int, NDArray[np.int64]]]:
+def rows_by_run(log: EventLog, table: pd.DataFrame) -> Iterator[tuple[int, Ints]]:
     """Find the rows of a table that belong to each run of a log; without a column `run`, run 0."""
     runs = runs_of(log)
-    number: NDArray[np.int64] = np.zeros(len(table), dtype=np.int64)
+    number: Ints = np.zeros(len(table), dtype=np.int64)
     if "run" in table:
         number = check_column(table, "run", "paths", kind="whole")
     unknown = number[~np.isin(number, runs)]

@@ -16,6 +16,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from replay.arrays import Bools, Int32s, Ints
 from replay.jit import kernel
 
 _WHOLE = ("composition_order", "n_episodes", "episode_matched", "episode_lag")
@@ -29,7 +30,7 @@ class Lists:
 
     flat: NDArray[Any]  # (n_values,): the numbers of all lists
     # (n_lists + 1,): the position in `flat` at which each list begins; the last entry is `n_values`
-    begin: NDArray[np.int64]
+    begin: Ints
 
     @classmethod
     def of(cls, lists: Iterable[Iterable[int]]) -> Lists:
@@ -40,28 +41,28 @@ class Lists:
         return cls(np.concatenate([np.empty(0, dtype=np.int32), *arrays]), begin)
 
     @property
-    def length(self) -> NDArray[np.int64]:
+    def length(self) -> Ints:
         """Number of values of each list, shape (n_lists,)."""
         return np.diff(self.begin)
 
     @property
-    def owner(self) -> NDArray[np.int64]:
+    def owner(self) -> Ints:
         """The list to which each value belongs, shape (n_values,)."""
         return np.repeat(np.arange(len(self.begin) - 1), self.length)
 
     @property
-    def n_different(self) -> NDArray[np.int32]:
+    def n_different(self) -> Int32s:
         """Number of different values of each list, shape (n_lists,)."""
         return count_different(self.owner, self.flat, len(self.begin) - 1)
 
-    def select(self, kept: NDArray[np.bool_]) -> Lists:
+    def select(self, kept: Bools) -> Lists:
         """Select the lists for which `kept`, shape (n_lists,), is true."""
         length = self.length
         begin = np.zeros(1 + int(np.count_nonzero(kept)), dtype=np.int64)
         np.cumsum(length[kept], out=begin[1:])
         return Lists(self.flat[np.repeat(kept, length)], begin)
 
-    def take(self, numbers: NDArray[np.int64]) -> Lists:
+    def take(self, numbers: Ints) -> Lists:
         """Select lists by their numbers, in any order and possibly repeated."""
         length = self.length[numbers]
         begin = np.zeros(len(numbers) + 1, dtype=np.int64)
@@ -127,11 +128,9 @@ class Sequences:
         return pd.DataFrame(columns, copy=False)
 
 
-def count_different(
-    owner: NDArray[np.int64], value: NDArray[np.integer], n: int
-) -> NDArray[np.int32]:
+def count_different(owner: Ints, value: NDArray[np.integer], n: int) -> Int32s:
     """Count the different values of each of `n` owners; `owner` ascends."""
-    n_different: NDArray[np.int32] = np.zeros(n, dtype=np.int32)
+    n_different: Int32s = np.zeros(n, dtype=np.int32)
     if len(value):
         lowest, highest = int(value.min()), int(value.max())
         if highest - lowest > max(len(value), _DENSE):
@@ -143,10 +142,7 @@ def count_different(
 
 
 def composition_columns(
-    n_pieces: NDArray[np.int32],
-    piece_episode: NDArray[np.int32],
-    piece_end: NDArray[np.int32],
-    episode: NDArray[np.int32],
+    n_pieces: Int32s, piece_episode: Int32s, piece_end: Int32s, episode: Int32s
 ) -> dict[str, NDArray[Any] | Lists]:
     """Make the columns about the experienced pieces of which each sequence is composed.
 
@@ -175,11 +171,7 @@ def composition_columns(
 
 @kernel
 def _count_different(
-    owner: NDArray[np.int64],
-    value: NDArray[np.integer],
-    lowest: int,
-    latest: NDArray[np.int64],
-    n_different: NDArray[np.int32],
+    owner: Ints, value: NDArray[np.integer], lowest: int, latest: Ints, n_different: Int32s
 ) -> None:
     for row in range(len(value)):
         place = value[row] - lowest

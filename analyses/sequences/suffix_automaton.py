@@ -22,6 +22,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from replay.arrays import Bools, Int32s, Ints
 from replay.jit import inlined, jitable, kernel
 from replay.log.arrays import GrowingArray
 
@@ -46,7 +47,7 @@ _EDGE = np.dtype([("next_edge", np.int32), ("symbol", np.int32), ("target", np.i
 class SuffixAutomaton(NamedTuple):
     """An index of all substrings of a set of texts."""
 
-    text: NDArray[np.int32]  # (n_symbols_read,): all texts, one after the other
+    text: Int32s  # (n_symbols_read,): all texts, one after the other
     # (n_nodes,): `link`, `length` of the longest substring, position `first_end` of its first end,
     # `first_child`, the first node that links to this one, `sibling`, the next node with the same
     # link, `symbol` and `target` of one edge, and `next_edge`, a row of `edges`; each -1 if there
@@ -55,8 +56,8 @@ class SuffixAutomaton(NamedTuple):
     # (n_edges,): further edges of nodes: `next_edge` of the list (-1 if none), `symbol`, `target`
     edges: NDArray[np.void]
     # (n_symbols,): the node of each single symbol; -1 if it does not occur
-    from_root: NDArray[np.int32]
-    node_at: NDArray[np.int32]  # (n_symbols_read,): the node of the text up to each position
+    from_root: Int32s
+    node_at: Int32s  # (n_symbols_read,): the node of the text up to each position
 
 
 class GrowingAutomaton:
@@ -68,9 +69,7 @@ class GrowingAutomaton:
         self._from_root = np.empty(0, dtype=np.int32)
         self._n_read, self._n_nodes, self._n_edges = 0, 1, 0
 
-    def extend(
-        self, text: NDArray[np.int32], begins: NDArray[np.bool_], n_symbols: int
-    ) -> SuffixAutomaton:
+    def extend(self, text: Int32s, begins: Bools, n_symbols: int) -> SuffixAutomaton:
         """Continue reading, and return the index of everything read so far.
 
         `text` holds all texts from the first on, symbols below `n_symbols`, and `begins` whether a
@@ -148,15 +147,15 @@ def relocated(automaton: SuffixAutomaton, node: int, length: int) -> int:
 
 @kernel
 def _build(
-    text: NDArray[np.int32],
-    begins: NDArray[np.bool_],
+    text: Int32s,
+    begins: Bools,
     first_place: int,
     n_nodes: int,
     n_edges: int,
     nodes: NDArray[np.void],
     edges: NDArray[np.void],
-    from_root: NDArray[np.int32],
-    node_at: NDArray[np.int32],
+    from_root: Int32s,
+    node_at: Int32s,
 ) -> tuple[int, int]:
     """Read the texts from `first_place` on; return the numbers of nodes and edges.
 
@@ -309,7 +308,7 @@ class LatestEnds:
         _number_subtrees(automaton.nodes, self._rank, self._stop)
         self._latest[:] = -1
 
-    def find(self, node: NDArray[np.int32], limit: NDArray[np.int64]) -> NDArray[np.int32]:
+    def find(self, node: Int32s, limit: Ints) -> Int32s:
         """Find the last end of each node's substrings below its limit; -1 if there is none."""
         order = np.argsort(limit, kind="stable")
         if len(limit) and limit[order[0]] < self._place:
@@ -322,9 +321,7 @@ class LatestEnds:
 
 
 @kernel
-def _number_subtrees(
-    nodes: NDArray[np.void], rank: NDArray[np.int32], stop: NDArray[np.int32]
-) -> None:
+def _number_subtrees(nodes: NDArray[np.void], rank: Int32s, stop: Int32s) -> None:
     """Rank nodes in preorder; a node's subtree has the ranks ``range(rank[node], stop[node])``."""
     rank[0], number = 0, 1
     for top in range(1, len(nodes)):
@@ -348,15 +345,15 @@ def _number_subtrees(
 
 @kernel
 def _latest_ends(
-    node_at: NDArray[np.int32],
-    rank: NDArray[np.int32],
-    stop: NDArray[np.int32],
-    latest: NDArray[np.int32],
+    node_at: Int32s,
+    rank: Int32s,
+    stop: Int32s,
+    latest: Int32s,
     place: int,
-    order: NDArray[np.int64],
-    node: NDArray[np.int32],
-    limit: NDArray[np.int64],
-    result: NDArray[np.int32],
+    order: Ints,
+    node: Int32s,
+    limit: Ints,
+    result: Int32s,
 ) -> int:
     """Scan the texts; a segment tree over preorder holds the latest end in each subtree."""
     n = len(rank)
@@ -381,7 +378,7 @@ def _latest_ends(
     return place
 
 
-def second_ends(automaton: SuffixAutomaton, text_of: NDArray[np.int32]) -> NDArray[np.int64]:
+def second_ends(automaton: SuffixAutomaton, text_of: Int32s) -> Ints:
     """Find the first end of each node's substrings in a second text; ``len(text_of)`` if none.
 
     `text_of` is the number of the text to which each position belongs, ascending.
@@ -392,12 +389,7 @@ def second_ends(automaton: SuffixAutomaton, text_of: NDArray[np.int32]) -> NDArr
 
 
 @kernel
-def _second_ends(
-    node_at: NDArray[np.int32],
-    text_of: NDArray[np.int32],
-    nodes: NDArray[np.void],
-    second: NDArray[np.int64],
-) -> None:
+def _second_ends(node_at: Int32s, text_of: Int32s, nodes: NDArray[np.void], second: Ints) -> None:
     """Climb the tree from each position, up to a node that has this text, or two, already."""
     nowhere = len(node_at)
     first_text = np.full(len(nodes), -1)

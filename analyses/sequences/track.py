@@ -14,6 +14,7 @@ from scipy import sparse
 from scipy.sparse import csgraph
 
 from analyses.sequences.sequences import Lists
+from replay.arrays import Bools, Floats, Ints
 from replay.checks import MOST_STATES, check_choice, check_flag, check_number, check_whole
 from replay.jit import kernel
 from replay.log.event_log import EventLog
@@ -96,14 +97,14 @@ class Track:
     graph: nx.Graph  # undirected; nodes are places, numbered from 0
     # (n_moves,): each move from a place to a neighbour, in both directions, as ``place *
     # MOST_STATES + neighbour``, ascending
-    key: NDArray[np.int64]
-    edge: NDArray[np.int64]  # (n_moves,): the number of each move's edge
+    key: Ints
+    edge: Ints  # (n_moves,): the number of each move's edge
     # (n_moves,): the length of each move in cm; NaN if the graph has no distances
-    distance: NDArray[np.float64]
+    distance: Floats
     # the edges of each shortcut; None if the graph marks none
-    shortcuts: list[NDArray[np.int64]] | None
+    shortcuts: list[Ints] | None
     # (n_edges,): whether each edge is impossible to move along; None if the graph marks none
-    impossible: NDArray[np.bool_] | None
+    impossible: Bools | None
 
     @classmethod
     def of(cls, graph: nx.Graph) -> Track:
@@ -147,9 +148,7 @@ class Track:
             impossible if impossible.any() else None,
         )
 
-    def move(
-        self, place: NDArray[np.integer], next_place: NDArray[np.integer]
-    ) -> NDArray[np.int64]:
+    def move(self, place: NDArray[np.integer], next_place: NDArray[np.integer]) -> Ints:
         """Find the numbers of moves between places; -1 if these are not neighbours."""
         found = np.empty(len(place), dtype=np.int64)
         _find_moves(self.key, place, next_place, found)
@@ -171,7 +170,7 @@ class Track:
             way.append(here)
         return way[-2::-1]
 
-    def extent(self, states: Lists) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    def extent(self, states: Lists) -> tuple[Floats, Floats]:
         """Measure how far sequences reach along the track, and how steadily they progress.
 
         The extent is the largest distance (cm) between two of a sequence's places; the correlation
@@ -189,7 +188,7 @@ class Track:
         at = np.searchsorted(nodes, here), np.searchsorted(nodes, there)
         edges = sparse.csr_array((length, at), shape=(len(nodes), len(nodes)))
         own = np.searchsorted(nodes, visited)
-        ways: NDArray[np.float64] = np.empty((len(visited), len(visited)))
+        ways: Floats = np.empty((len(visited), len(visited)))
         for first in range(0, len(visited), _ROWS):  # not all rows at once, to save memory
             rows = slice(first, first + _ROWS)
             ways[rows] = csgraph.dijkstra(edges, indices=own[rows])[:, own]
@@ -216,10 +215,7 @@ def _predecessors(track: Track, place: int, at_most: int) -> dict[int, list[int]
 
 @kernel
 def _find_moves(
-    key: NDArray[np.int64],
-    place: NDArray[np.integer],
-    next_place: NDArray[np.integer],
-    found: NDArray[np.int64],
+    key: Ints, place: NDArray[np.integer], next_place: NDArray[np.integer], found: Ints
 ) -> None:
     for i in range(len(place)):
         wanted = np.int64(place[i]) * MOST_STATES + next_place[i]
@@ -234,13 +230,7 @@ def _find_moves(
 
 
 @kernel
-def _measure(
-    place: NDArray[np.int64],
-    begin: NDArray[np.int64],
-    way: NDArray[np.float64],
-    extent: NDArray[np.float64],
-    correlation: NDArray[np.float64],
-) -> None:
+def _measure(place: Ints, begin: Ints, way: Floats, extent: Floats, correlation: Floats) -> None:
     """Measure the extent and the correlation of each sequence; `place` is a row of `way`."""
     last_in = np.full(len(way), -1)
     visited = np.empty(len(way), dtype=np.int64)

@@ -2,13 +2,11 @@
 
 from typing import NamedTuple, TypeVar
 
-import numpy as np
-from numpy.typing import NDArray
-
+from replay.arrays import Floats
 from replay.checks import typed
 from replay.worlds.mdp import MDP, uniform_policy
 
-Rates = TypeVar("Rates", float, NDArray[np.float64])
+Rates = TypeVar("Rates", float, Floats)
 
 
 class Baselines(NamedTuple):

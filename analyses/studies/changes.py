@@ -337,11 +337,7 @@ STUDY = Study(
     make=_make,
     summarise=_summarise,
     figures={
-        "changes": drawn(
-            "reward_figures:changes_figure",
-            "change_rates.csv",
-            "change_replay.csv",
-        )
+        "changes": drawn("reward_figures:changes_figure", "change_rates.csv", "change_replay.csv")
     },
     show=_show,
     command="replay change",

@@ -27,12 +27,12 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import networkx as nx
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 
 from analyses.intervals import mean_interval
 from analyses.jobs.results import Results
 from analyses.jobs.study import Shown, SizedPlan, Study, drawn, sized
 from analyses.studies.baselines import baselines
+from replay.arrays import Floats
 from replay.experiments import find_experiment
 from replay.parts.pauses import END
 from replay.simulation import feed, simulate
@@ -206,12 +206,12 @@ def compare_with_episodic_control(
 
 def _taught(
     learner: str, params: Any, mdp: MDP, steps: pd.DataFrame
-) -> tuple[list[NDArray[np.float64] | None], int]:
+) -> tuple[list[Floats | None], int]:
     """Give the action values that steps lead to at each end, and the most backups of an end.
 
     The values are None while changes of them wait in a queue.
     """
-    ends, values = steps["terminated"].to_numpy(), list[NDArray[np.float64] | None]()
+    ends, values = steps["terminated"].to_numpy(), list[Floats | None]()
 
     def on_step(step: int, memory: Any) -> None:
         if ends[step]:

@@ -25,13 +25,13 @@ from __future__ import annotations
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 from scipy import stats
 
 from analyses.intervals import mean_interval
 from analyses.jobs.results import Results
 from analyses.jobs.study import Piece, Shown, SizedPlan, Study, drawn, sized
 from analyses.sequences.pauses import kinds_in_places
+from replay.arrays import Floats
 from replay.encoders import Encoder, KMeans, LastObservations, StateMerging
 from replay.simulation import Run, simulate
 from replay.worlds.mazes import from_ascii
@@ -54,7 +54,7 @@ _DISCOUNT, _EPSILON = 0.99, 0.1
 _LAST = 0.25  # of the run counts
 
 
-def _world(name: str, rng: np.random.Generator) -> tuple[MDP, NDArray[np.float64]]:
+def _world(name: str, rng: np.random.Generator) -> tuple[MDP, Floats]:
     """Make a world, and what is seen in each of its states."""
     if name.startswith("t_maze"):
         maze = cued_t_maze(int(name.split("_")[-1]))
@@ -70,9 +70,7 @@ def _world(name: str, rng: np.random.Generator) -> tuple[MDP, NDArray[np.float64
     return room, np.where(room.terminal, -1.0, colours)
 
 
-def _act(
-    maze: MDP, looks: NDArray[np.float64], learner: str, encoder: str, n_steps: int, seed: int
-) -> Run:
+def _act(maze: MDP, looks: Floats, learner: str, encoder: str, n_steps: int, seed: int) -> Run:
     """Let a learner act in a world that it sees through an encoder, if not itself."""
     if encoder == "true_states":
         return simulate(maze, learner, n_steps=n_steps, seed=seed)

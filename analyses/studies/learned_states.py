@@ -30,13 +30,7 @@ from replay.worlds.observations import place_code
 
 LEARNERS = ("prioritized_sweeping", "episodic_control", "q_learning")
 
-ENCODERS = (
-    "true_states",
-    "predictive_states",
-    "k_means",
-    "slow_features",
-    "random_projections",
-)
+ENCODERS = ("true_states", "predictive_states", "k_means", "slow_features", "random_projections")
 """`true_states` is no encoder."""
 
 SETTINGS = {

@@ -12,6 +12,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from replay.arrays import Bools, Floats
 from replay.checks.values import shown
 
 _NUMBER = (bool, int, float, np.bool_, np.integer, np.floating)
@@ -154,7 +155,7 @@ def check_column(
     )
 
 
-def check_seconds(time: NDArray[np.float64], what: str) -> None:
+def check_seconds(time: Floats, what: str) -> None:
     """Warn if steps are so far apart that their times can hardly be in seconds.
 
     `what` is the subject of the message; times may be NaN.
@@ -266,7 +267,7 @@ def _array(values: object) -> NDArray[Any] | None:
         return None
 
 
-def _are_flags(values: NDArray[Any]) -> NDArray[np.bool_]:
+def _are_flags(values: NDArray[Any]) -> Bools:
     if values.dtype.kind == "O":
         return np.array([isinstance(value, bool | np.bool_) for value in values], dtype=bool)
     return np.full(len(values), values.dtype.kind == "b")
@@ -281,7 +282,7 @@ def _is_written(value: object) -> bool:
     return value.lower() in ("true", "false")
 
 
-def _numbers(given: NDArray[Any]) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
+def _numbers(given: NDArray[Any]) -> tuple[Floats, Bools]:
     """Convert values to floats, and mark those that are numbers, NaN or None (as NaN)."""
     if given.dtype.kind in "iufb":
         return given.astype(np.float64), np.ones(len(given), dtype=bool)

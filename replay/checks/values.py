@@ -88,9 +88,7 @@ Choose from: linear, w_shaped.
     """
 
     def __init__(
-        self,
-        what: str,
-        items: Mapping[str, _Value] | Iterable[tuple[str, _Value]] = (),
+        self, what: str, items: Mapping[str, _Value] | Iterable[tuple[str, _Value]] = ()
     ) -> None:
         super().__init__(items)
         self._what = what

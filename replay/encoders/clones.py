@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
-from numpy.typing import NDArray
 
+from replay.arrays import Bools, Floats, Ints
 from replay.checks import MOST_STATES, check_fits, check_number, check_whole
 from replay.encoders.codebook import refit_steps
 from replay.encoders.contract import Coder, Encoder, Walk, check_encoder, prepared
@@ -96,22 +96,20 @@ class Clones:
 
 
 class _Cloned:
-    def __init__(
-        self, single: Coder, follows: NDArray[np.float64], begins: NDArray[np.float64]
-    ) -> None:
+    def __init__(self, single: Coder, follows: Floats, begins: Floats) -> None:
         self.single, self.follows, self.begins = single, follows, begins
         self.n_codes = begins.size
         self._seen, self._belief = 0, begins[0]
 
-    def begin(self, observation: NDArray[np.float64]) -> int:
+    def begin(self, observation: Floats) -> int:
         seen = self.single.begin(observation)
         return self._code(seen, self.begins[seen])
 
-    def encode(self, observation: NDArray[np.float64], action: int) -> int:
+    def encode(self, observation: Floats, action: int) -> int:
         seen = self.single.encode(observation, action)
         return self._code(seen, self._belief @ self.follows[action, self._seen, :, seen])
 
-    def _code(self, seen: int, belief: NDArray[np.float64]) -> int:
+    def _code(self, seen: int, belief: Floats) -> int:
         total = belief.sum()
         n = len(belief)
         self._seen, self._belief = seen, belief / total if total > 0 else np.full(n, 1 / n)
@@ -119,13 +117,8 @@ class _Cloned:
 
 
 def learn(
-    seen: NDArray[np.int64],
-    walk: Walk,
-    follows: NDArray[np.float64],
-    begins: NDArray[np.float64],
-    n_iterations: int,
-    pseudocount: float,
-) -> tuple[float, NDArray[np.float64], NDArray[np.float64]]:
+    seen: Ints, walk: Walk, follows: Floats, begins: Floats, n_iterations: int, pseudocount: float
+) -> tuple[float, Floats, Floats]:
     """Improve a model by expectation maximisation; return its likelihood before the last change.
 
     `follows`, shape (n_actions, n_seen, n_clones, n_seen, n_clones), are probabilities, or counts,
@@ -150,13 +143,13 @@ def learn(
 
 @kernel
 def _expect(
-    seen: NDArray[np.int64],
-    action: NDArray[np.int64],
-    is_first: NDArray[np.bool_],
-    follows: NDArray[np.float64],
-    begins: NDArray[np.float64],
-    counts: NDArray[np.float64],
-    firsts: NDArray[np.float64],
+    seen: Ints,
+    action: Ints,
+    is_first: Bools,
+    follows: Floats,
+    begins: Floats,
+    counts: Floats,
+    firsts: Floats,
 ) -> float:
     """Add how often each clone is expected to have followed another; return the log-likelihood."""
     n, n_clones = len(seen), begins.shape[1]

@@ -8,10 +8,10 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.cluster.vq import kmeans2
 from scipy.spatial.distance import cdist
 
+from replay.arrays import Floats, Int32s, Ints
 from replay.checks import check_fits, check_number
 from replay.jit import kernel
 
@@ -30,39 +30,39 @@ class Codebook:
     centres that are not used yet are infinitely far away.
     """
 
-    offset: NDArray[np.float64]
-    weight: NDArray[np.float64]
-    centres: NDArray[np.float64]
-    typical: NDArray[np.float64]
+    offset: Floats
+    weight: Floats
+    centres: Floats
+    typical: Floats
 
     @property
     def n_codes(self) -> int:
         """Number of centres."""
         return len(self.centres)
 
-    def begin(self, observation: NDArray[np.float64]) -> int:
+    def begin(self, observation: Floats) -> int:
         """Return the code of an observation."""
         return _nearest(self.offset, *self._by_column, observation)
 
-    def neighbours(self) -> NDArray[np.int32]:
+    def neighbours(self) -> Int32s:
         """List all codes from the nearest to the farthest, for each; shape (n_codes, n_codes)."""
         check_fits(20 * self.n_codes**2, f"the distances between {self.n_codes} codes")
         away = np.nan_to_num(cdist(self.centres, self.centres), nan=np.inf)
         return np.argsort(away, axis=1, kind="stable").astype(np.int32)
 
-    def encode(self, observation: NDArray[np.float64], action: int) -> int:
+    def encode(self, observation: Floats, action: int) -> int:
         """Return the code of an observation; the action does not matter."""
         return _nearest(self.offset, *self._by_column, observation)
 
     @cached_property
-    def _by_column(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    def _by_column(self) -> tuple[Floats, Floats]:
         return np.ascontiguousarray(self.weight.T), np.ascontiguousarray(self.centres.T)
 
 
 def codebook(
-    observations: NDArray[np.float64],
-    offset: NDArray[np.float64],
-    weight: NDArray[np.float64],
+    observations: Floats,
+    offset: Floats,
+    weight: Floats,
     n_codes: int,
     rng: np.random.Generator,
     previous: Codebook | None,
@@ -97,18 +97,14 @@ def codebook(
     return Codebook(offset, weight, centres, typical)
 
 
-def sample(
-    observations: NDArray[np.float64], most: int, rng: np.random.Generator
-) -> NDArray[np.float64]:
+def sample(observations: Floats, most: int, rng: np.random.Generator) -> Floats:
     """Draw some observations if there are too many; their order is kept."""
     if len(observations) <= most:
         return observations
     return observations[np.sort(rng.choice(len(observations), most, replace=False))]
 
 
-def means(
-    observations: NDArray[np.float64], label: NDArray[np.int64], n_codes: int
-) -> NDArray[np.float64]:
+def means(observations: Floats, label: Ints, n_codes: int) -> Floats:
     """Return the mean observation of each code; infinite for none."""
     n_points = np.bincount(label, minlength=n_codes)
     typical = np.zeros((n_codes, observations.shape[1]))
@@ -127,9 +123,7 @@ def refit_steps(factor: float) -> tuple[int, ...]:
     return tuple(steps) if math.isfinite(factor) else ()
 
 
-def _placed(
-    points: NDArray[np.float64], start: int | NDArray[np.float64], rng: np.random.Generator
-) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
+def _placed(points: Floats, start: int | Floats, rng: np.random.Generator) -> tuple[Floats, Ints]:
     """Place so many centres by k-means, or move those given; return them and each point's."""
     begin = "++" if isinstance(start, int) else "matrix"
     with warnings.catch_warnings():
@@ -139,12 +133,7 @@ def _placed(
 
 
 @kernel
-def _nearest(
-    offset: NDArray[np.float64],
-    weight: NDArray[np.float64],
-    centres: NDArray[np.float64],
-    observation: NDArray[np.float64],
-) -> int:
+def _nearest(offset: Floats, weight: Floats, centres: Floats, observation: Floats) -> int:
     """Return the nearest centre, given the map and the centres by column: both loops are fast."""
     n_features, n_used = weight.shape
     point = np.zeros(n_used)

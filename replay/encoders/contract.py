@@ -25,8 +25,8 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
-from numpy.typing import NDArray
 
+from replay.arrays import Bools, Floats, Ints
 from replay.checks import shown
 
 
@@ -45,12 +45,12 @@ class Walk(NamedTuple):
         Number of actions of the environment.
     """
 
-    observations: NDArray[np.float64]
-    is_first: NDArray[np.bool_]
-    action: NDArray[np.int64]
+    observations: Floats
+    is_first: Bools
+    action: Ints
     n_actions: int
 
-    def codes(self, coder: Coder) -> NDArray[np.int64]:
+    def codes(self, coder: Coder) -> Ints:
         """Encode all observations, in their order."""
         rows = zip(self.observations, self.is_first, self.action, strict=True)
         codes = (
@@ -76,10 +76,10 @@ class Coder(Protocol):
     def n_codes(self) -> int:
         """Number of codes."""
 
-    def begin(self, observation: NDArray[np.float64]) -> int:
+    def begin(self, observation: Floats) -> int:
         """Return the code of the first observation of an episode, shape (n_features,)."""
 
-    def encode(self, observation: NDArray[np.float64], action: int) -> int:
+    def encode(self, observation: Floats, action: int) -> int:
         """Return the code of an observation, given the action that led to it."""
 
 

@@ -8,8 +8,9 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from replay.arrays import Floats
 from replay.checks import MOST_STATES, check_number, check_whole, shown
 from replay.encoders.contract import Coder, Encoder, Walk, check_encoder, prepared
 from replay.encoders.vectors import Bins
@@ -77,12 +78,12 @@ class _Windows:
         self._number: dict[tuple[int, ...], int] = {}
         self._window: deque[int] = deque(maxlen=2 * n_last - 1)
 
-    def begin(self, observation: NDArray[np.float64]) -> int:
+    def begin(self, observation: Floats) -> int:
         self._window.clear()
         self._window.append(self.single.begin(observation))
         return self._code()
 
-    def encode(self, observation: NDArray[np.float64], action: int) -> int:
+    def encode(self, observation: Floats, action: int) -> int:
         self._window.extend((action, self.single.encode(observation, action)))
         return self._code()
 
@@ -173,13 +174,13 @@ class _Beliefs:
         self._belief = self._start
         self._number: dict[bytes, int] = {}
 
-    def begin(self, observation: NDArray[np.float64]) -> int:
+    def begin(self, observation: Floats) -> int:
         return self._update(self._start, observation)
 
-    def encode(self, observation: NDArray[np.float64], action: int) -> int:
+    def encode(self, observation: Floats, action: int) -> int:
         return self._update(self._after[action] @ self._belief, observation)
 
-    def _update(self, expected: NDArray[np.float64], observation: NDArray[np.float64]) -> int:
+    def _update(self, expected: Floats, observation: Floats) -> int:
         belief = expected * (self._looks == observation[0])
         if belief.sum() <= 0:
             raise ValueError(

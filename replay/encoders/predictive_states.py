@@ -6,11 +6,11 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.cluster.vq import vq
 from scipy.linalg import solve
 from scipy.special import log_ndtr
 
+from replay.arrays import Bools, Floats, Int32s, Ints
 from replay.checks import MOST_STATES, check_whole
 from replay.encoders.codebook import FEW, Codebook, means, refit_steps, sample
 from replay.encoders.contract import Walk
@@ -99,7 +99,7 @@ class PredictiveStates:
         return Codebook(offset, weight, centres, typical)
 
 
-def _prediction(walk: Walk) -> NDArray[np.float64]:
+def _prediction(walk: Walk) -> Floats:
     """Return the map, shape (n_used, n_features), to what is expected next after each action.
 
     It is rotated, and without the directions in which chance alone would predict as much: the
@@ -123,7 +123,7 @@ def _prediction(walk: Walk) -> NDArray[np.float64]:
     return np.asarray(size[:n_used, None] * direction[:n_used] / np.where(spread > 0, spread, 1.0))
 
 
-def _place(points: NDArray[np.float64], centres: NDArray[np.float64]) -> NDArray[np.int64]:
+def _place(points: Floats, centres: Floats) -> Ints:
     """Move the centres, and split those whose points are not normally distributed.
 
     Those not used are infinitely far away. Where all are, those with few points are used anew.
@@ -153,15 +153,13 @@ def _place(points: NDArray[np.float64], centres: NDArray[np.float64]) -> NDArray
     return label
 
 
-def _move(
-    points: NDArray[np.float64], centres: NDArray[np.float64], used: NDArray[np.bool_]
-) -> NDArray[np.int64]:
+def _move(points: Floats, centres: Floats, used: Bools) -> Ints:
     """Move the centres that are used by k-means; return the one of each point."""
     centres[used], label = _k_means(points, centres[used])
     return np.flatnonzero(used)[label]
 
 
-def _halves(points: NDArray[np.float64]) -> Iterator[tuple[float, NDArray[np.float64]]]:
+def _halves(points: Floats) -> Iterator[tuple[float, Floats]]:
     """Give, if they are not normally distributed, two centres and how much nearer these are."""
     middle = points.mean(axis=0) if len(points) else points
     if len(points) < _FEWEST or (points == points[0]).all():
@@ -176,7 +174,7 @@ def _halves(points: NDArray[np.float64]) -> Iterator[tuple[float, NDArray[np.flo
         yield float(nearer), centres[order]
 
 
-def _anderson_darling(values: NDArray[np.float64]) -> float:
+def _anderson_darling(values: Floats) -> float:
     """Return how far values are from a normal distribution of their mean and variance."""
     n = len(values)
     z = np.sort((values - values.mean()) / values.std(ddof=1))
@@ -185,9 +183,7 @@ def _anderson_darling(values: NDArray[np.float64]) -> float:
     return found * (1 + 4 / n - 25 / n**2)
 
 
-def _k_means(
-    points: NDArray[np.float64], centres: NDArray[np.float64]
-) -> tuple[NDArray[np.float64], NDArray[np.int32]]:
+def _k_means(points: Floats, centres: Floats) -> tuple[Floats, Int32s]:
     """Move centres to the means of their points until none changes, or for some iterations."""
     label = vq(points, centres)[0]
     for _ in range(_N_ITERATIONS):

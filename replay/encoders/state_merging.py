@@ -7,9 +7,9 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.optimize import linear_sum_assignment
 
+from replay.arrays import Bools, Floats, Ints
 from replay.checks import MOST_STATES, check_whole
 from replay.encoders.codebook import refit_steps
 from replay.encoders.contract import Coder, Encoder, Walk, check_encoder, prepared
@@ -118,13 +118,13 @@ class _Machine:
         self._looks = looks
         self._possible: set[int] = set()
 
-    def begin(self, observation: NDArray[np.float64]) -> int:
+    def begin(self, observation: Floats) -> int:
         return self._enter(self.single.begin(observation), -1)
 
-    def encode(self, observation: NDArray[np.float64], action: int) -> int:
+    def encode(self, observation: Floats, action: int) -> int:
         return self._enter(self.single.encode(observation, action), action)
 
-    def follow(self, seen: NDArray[np.int64], walk: Walk) -> NDArray[np.int64]:
+    def follow(self, seen: Ints, walk: Walk) -> Ints:
         """Return the codes of a walk; the history so far is kept."""
         kept = self._possible
         codes = np.array(
@@ -133,7 +133,7 @@ class _Machine:
         self._possible = kept
         return codes
 
-    def renumbered(self, codes: NDArray[np.int64], before: NDArray[np.int64]) -> _Machine:
+    def renumbered(self, codes: Ints, before: Ints) -> _Machine:
         """Give each state the code that it had at most moments before."""
         most = self.n_codes - self.single.n_codes
         both = (codes < most) & (before < most)
@@ -156,12 +156,7 @@ class _Machine:
 
 
 def _learn(
-    seen: NDArray[np.int64],
-    walk: Walk,
-    n_seen: int,
-    most: int,
-    n_starts: int,
-    rng: np.random.Generator,
+    seen: Ints, walk: Walk, n_seen: int, most: int, n_starts: int, rng: np.random.Generator
 ) -> dict[tuple[int, int, int], int]:
     """Merge the histories of a walk in several orders; return which state follows which."""
     within = ~walk.is_first[1:]
@@ -204,13 +199,13 @@ class _Tree(NamedTuple):
     Node 0 is the history before anything was observed.
     """
 
-    first: NDArray[np.int64]  # edge that leaves a node; -1 for none
-    sibling: NDArray[np.int64]  # next edge that leaves the same node
-    target: NDArray[np.int64]
-    n_met: NDArray[np.int64]
-    action: NDArray[np.int64]
-    seen: NDArray[np.int64]  # what is observed at the end of an edge
-    is_state: NDArray[np.bool_]
+    first: Ints  # edge that leaves a node; -1 for none
+    sibling: Ints  # next edge that leaves the same node
+    target: Ints
+    n_met: Ints
+    action: Ints
+    seen: Ints  # what is observed at the end of an edge
+    is_state: Bools
 
 
 @jitable
@@ -227,12 +222,7 @@ def _edge_of(tree: _Tree, node: int, action: int, seen: int) -> tuple[int, bool]
 
 
 @kernel
-def _grow(
-    seen: NDArray[np.int64],
-    action: NDArray[np.int64],
-    is_first: NDArray[np.bool_],
-    stays: NDArray[np.bool_],
-) -> tuple[_Tree, int]:
+def _grow(seen: Ints, action: Ints, is_first: Bools, stays: Bools) -> tuple[_Tree, int]:
     """Return the tree of all histories, and how often an action had another outcome than before.
 
     Where `stays`, shape (n_seen, n_actions), an action after which the same is observed again is
@@ -264,13 +254,7 @@ def _grow(
 
 @jitable
 def _fold(
-    tree: _Tree,
-    into: int,
-    node: int,
-    look: int,
-    surprise: NDArray[np.float64],
-    pairs: NDArray[np.int64],
-    changes: NDArray[np.int64],
+    tree: _Tree, into: int, node: int, look: int, surprise: Floats, pairs: Ints, changes: Ints
 ) -> tuple[float, int]:
     """Merge a node and all that follows it; return how much speaks for it, and what it changed.
 
@@ -306,7 +290,7 @@ def _fold(
 
 
 @jitable
-def _undo(tree: _Tree, n_changes: int, changes: NDArray[np.int64]) -> None:
+def _undo(tree: _Tree, n_changes: int, changes: Ints) -> None:
     """Take back what `_fold` changed."""
     for number in range(n_changes - 1, -1, -1):
         edge, before, kept, following = changes[number]
@@ -318,7 +302,7 @@ def _undo(tree: _Tree, n_changes: int, changes: NDArray[np.int64]) -> None:
 
 
 @jitable
-def _total_surprise(tree: _Tree, surprise: NDArray[np.float64]) -> float:
+def _total_surprise(tree: _Tree, surprise: Floats) -> float:
     """Return the surprise of all different outcomes, those of histories that remain included."""
     n = len(tree.first)
     reached, look = np.zeros(n, np.bool_), np.full(n, -1)
@@ -343,7 +327,7 @@ def _total_surprise(tree: _Tree, surprise: NDArray[np.float64]) -> float:
 
 @kernel
 def _merge(
-    tree: _Tree, surprise: NDArray[np.float64], most: int, spread: float, rng: np.random.Generator
+    tree: _Tree, surprise: Floats, most: int, spread: float, rng: np.random.Generator
 ) -> float:
     """Make histories states, or merge them with states; return the surprise of all that is left.
 

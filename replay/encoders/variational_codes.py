@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from replay.arrays import Bools, Floats
 from replay.checks import MOST_STATES, check_fits, check_whole
 from replay.encoders.codebook import refit_steps
 from replay.encoders.contract import Walk
@@ -20,7 +20,7 @@ _LEARNING_RATE = 1e-3
 _TEMPERATURE, _PRIOR_TEMPERATURE = 2 / 3, 1 / 2  # of bits, and of those foretold
 _LEAST_NOISE = 0.05  # of a feature's spread
 
-Weights = dict[str, NDArray[np.float64]]
+Weights = dict[str, Floats]
 
 
 @dataclass(frozen=True)
@@ -109,26 +109,20 @@ class VariationalCodes:
 class BitCoder:
     """Turns observations into bits, and numbers the bits."""
 
-    def __init__(
-        self,
-        offset: NDArray[np.float64],
-        scale: NDArray[np.float64],
-        weights: Weights,
-        n_codes: int,
-    ) -> None:
+    def __init__(self, offset: Floats, scale: Floats, weights: Weights, n_codes: int) -> None:
         self.offset, self.scale, self.weights, self.n_codes = offset, scale, weights, n_codes
         self._number: dict[bytes, int] = {}
         self._bits = np.zeros((n_codes, len(weights["bits_offset"])), dtype=np.bool_)
         self._free = dict.fromkeys(range(n_codes))  # in order
 
-    def bits(self, observations: NDArray[np.float64]) -> NDArray[np.bool_]:
+    def bits(self, observations: Floats) -> Bools:
         """Return which bits are more probable than not; the last axis of observations is that."""
         own = self.weights
         scaled = (observations - self.offset) * self.scale
         hidden = np.maximum(scaled @ own["seen"] + own["seen_offset"], 0.0)
         return np.asarray(hidden @ own["bits"] + own["bits_offset"] > 0)
 
-    def numbered(self, observations: NDArray[np.float64], previous: BitCoder | None) -> BitCoder:
+    def numbered(self, observations: Floats, previous: BitCoder | None) -> BitCoder:
         """Give the most frequent bits of what was observed numbers, those of before if possible."""
         found, first, which, n_met = np.unique(
             self.bits(observations), axis=0, return_index=True, return_inverse=True,
@@ -147,15 +141,15 @@ class BitCoder:
             self._code(bits)
         return self
 
-    def begin(self, observation: NDArray[np.float64]) -> int:
+    def begin(self, observation: Floats) -> int:
         """Return the code of an observation."""
         return self._code(self.bits(observation))
 
-    def encode(self, observation: NDArray[np.float64], action: int) -> int:
+    def encode(self, observation: Floats, action: int) -> int:
         """Return the code of an observation; the action does not matter."""
         return self._code(self.bits(observation))
 
-    def _code(self, bits: NDArray[np.bool_]) -> int:
+    def _code(self, bits: Bools) -> int:
         number = self._number.get(bits.tobytes())
         if number is not None:
             return number
@@ -163,7 +157,7 @@ class BitCoder:
             return int(np.argmin(np.count_nonzero(self._bits != bits, axis=1)))
         return self._give(next(iter(self._free)), bits)
 
-    def _give(self, code: int, bits: NDArray[np.bool_]) -> int:
+    def _give(self, code: int, bits: Bools) -> int:
         del self._free[code]
         self._number[bits.tobytes()], self._bits[code] = code, bits
         return code

@@ -6,9 +6,9 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.linalg import eigh
 
+from replay.arrays import Floats
 from replay.checks import MOST_STATES, check_whole
 from replay.encoders.codebook import Codebook, codebook, refit_steps
 from replay.encoders.contract import Walk
@@ -56,17 +56,17 @@ class Bins:
 
 
 class _Grid:
-    def __init__(self, low: NDArray[np.float64], high: NDArray[np.float64], n_bins: int) -> None:
+    def __init__(self, low: Floats, high: Floats, n_bins: int) -> None:
         self.n_codes = n_bins ** len(low)
         self._low, self._most = low, n_bins - 1
         self._scale = n_bins / np.where(high > low, high - low, 1.0)
         self._powers = n_bins ** np.arange(len(low))
 
-    def begin(self, observation: NDArray[np.float64]) -> int:
+    def begin(self, observation: Floats) -> int:
         place = np.clip((observation - self._low) * self._scale, 0, self._most)
         return int(self._powers @ place.astype(np.int64))
 
-    def encode(self, observation: NDArray[np.float64], action: int) -> int:
+    def encode(self, observation: Floats, action: int) -> int:
         return self.begin(observation)
 
 
@@ -114,15 +114,15 @@ class RandomProjections:
 
 
 class _Planes:
-    def __init__(self, offset: NDArray[np.float64], weight: NDArray[np.float64]) -> None:
+    def __init__(self, offset: Floats, weight: Floats) -> None:
         self.n_codes = 2 ** len(weight)
         self._weight, self._threshold = weight, weight @ offset
         self._powers = 2 ** np.arange(len(weight))
 
-    def begin(self, observation: NDArray[np.float64]) -> int:
+    def begin(self, observation: Floats) -> int:
         return int(self._powers @ (self._weight @ observation > self._threshold))
 
-    def encode(self, observation: NDArray[np.float64], action: int) -> int:
+    def encode(self, observation: Floats, action: int) -> int:
         return self.begin(observation)
 
 

@@ -56,8 +56,8 @@ from typing import Annotated, NamedTuple
 
 import numpy as np
 from numpy.random import Generator
-from numpy.typing import NDArray
 
+from replay.arrays import Bools, Floats, Int32s
 from replay.checks import check_whole, typed
 from replay.jit import inlined, kernel
 from replay.learners import ranges
@@ -126,21 +126,21 @@ class Dynamics(NamedTuple):
 class Attractor(NamedTuple):
     """The connections and the state of a network."""
 
-    weights: NDArray[np.float64]  # (n_places, n_places): J; a smaller graph uses the upper left
+    weights: Floats  # (n_places, n_places): J; a smaller graph uses the upper left
     # (4, n_places): u, v, the latest noise of v, and the excitation of each neuron
-    state: NDArray[np.float64]
+    state: Floats
     # (2, n_places): workspace for distances on the graph, and for a list of active neurons
-    room: NDArray[np.int32]
+    room: Int32s
 
 
 class Memory(NamedTuple):
     """The memory of the attractor with adaptation."""
 
-    action_values: NDArray[np.float64]  # (n_states, n_actions): 0
+    action_values: Floats  # (n_states, n_actions): 0
     known: Numbering  # The places visited so far
-    is_linked: NDArray[np.bool_]  # (n_states, n_states): which of them are joined, by their numbers
+    is_linked: Bools  # (n_states, n_states): which of them are joined, by their numbers
     network: Attractor  # Connections as of the latest pause, and activity
-    is_stale: NDArray[np.bool_]  # (1,): whether the connections are out of date
+    is_stale: Bools  # (1,): whether the connections are out of date
 
 
 def description(params: Params) -> Description:
@@ -230,9 +230,7 @@ def attractor(n_places: int) -> Attractor:
 
 
 @kernel
-def connect(
-    network: Attractor, is_linked: NDArray[np.bool_], width: float, excitation: float
-) -> None:
+def connect(network: Attractor, is_linked: Bools, width: float, excitation: float) -> None:
     """Connect the neurons of a graph according to their distance d on it, in moves.
 
     J is a Gaussian of `width` a, excitation / (sqrt(2 pi) a) exp(-d^2 / (2 a^2)), whose sum over an
@@ -286,9 +284,9 @@ def follow_bump(
 
 @kernel
 def _follow(
-    weights: NDArray[np.float64],
-    state: NDArray[np.float64],
-    active: NDArray[np.int32],
+    weights: Floats,
+    state: Floats,
+    active: Int32s,
     n: int,
     place: int,
     dynamics: Dynamics,
@@ -325,9 +323,7 @@ def _follow(
 
 
 @kernel
-def _list_active(
-    u: NDArray[np.float64], active: NDArray[np.int32], n: int
-) -> tuple[int, int, float]:
+def _list_active(u: Floats, active: Int32s, n: int) -> tuple[int, int, float]:
     """List the neurons with input; return the one with the most, their number, and sum of u^2."""
     best, n_active, most, squares = 0, 0, 0.0, 0.0
     for i in range(n):

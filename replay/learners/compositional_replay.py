@@ -43,8 +43,8 @@ from typing import Annotated, NamedTuple
 
 import numpy as np
 from numpy.random import Generator
-from numpy.typing import NDArray
 
+from replay.arrays import Bools, Floats, Ints
 from replay.learners import ranges
 from replay.learners.contract import Between, Description, Known, Pause, Sizes, Transition
 from replay.learners.value_free import act, most_backups
@@ -97,25 +97,25 @@ class Params(NamedTuple):
 class Memory(NamedTuple):
     """The memory of compositional replay."""
 
-    action_values: NDArray[np.float64]  # (n_states, n_actions): 0
+    action_values: Floats  # (n_states, n_actions): 0
     known: Numbering  # The places visited so far
-    is_linked: NDArray[np.bool_]  # (n_states, n_states): which of them are joined, by their numbers
+    is_linked: Bools  # (n_states, n_states): which of them are joined, by their numbers
     landmarks: Numbering  # The places where reward was ever found
     # (n_states,): when each landmark, by number, was last met; 0 if it has lost its reward
-    met_at: NDArray[np.int64]
+    met_at: Ints
     # (n_states, n_states): the number of memories of a landmark at a place, by their numbers
-    n_memories: NDArray[np.int64]
+    n_memories: Ints
     # (n_states, n_states): the sum of the mean square errors of these vectors, in places
-    square_errors: NDArray[np.float64]
+    square_errors: Floats
     # (2, n_states): the mean square error of the vector to each landmark awake, and in
     # replay; infinite if the vector is unknown
-    error: NDArray[np.float64]
+    error: Floats
     # (2,): the state of the agent, -1 before the first step, and the number of steps
-    whereabouts: NDArray[np.int64]
+    whereabouts: Ints
     # (n_states,): steps from a landmark to each place, by number, and weights of the moves
     # from a place
-    distance: NDArray[np.int64]
-    weights: NDArray[np.float64]
+    distance: Ints
+    weights: Floats
 
 
 def description(params: Params) -> Description:

@@ -37,8 +37,8 @@ from typing import Annotated, NamedTuple
 
 import numpy as np
 from numpy.random import Generator
-from numpy.typing import NDArray
 
+from replay.arrays import Bools, Floats
 from replay.learners import ranges
 from replay.learners.contract import Between, Description, Known, Pause, Sizes, Transition
 from replay.learners.value_free import act, most_backups
@@ -89,18 +89,18 @@ class Params(NamedTuple):
 class Memory(NamedTuple):
     """The memory of context-driven reactivation."""
 
-    action_values: NDArray[np.float64]  # (n_states, n_actions): 0
+    action_values: Floats  # (n_states, n_actions): 0
     # The places visited so far; their numbers index items and features of contexts
     known: Numbering
     # (n_states, n_states): M_fc, transposed: row i is the context of item i
-    to_context: NDArray[np.float64]
+    to_context: Floats
     # (n_states, n_states): M_cf, transposed: row j is how strongly feature j activates each
     # item
-    to_item: NDArray[np.float64]
-    context: NDArray[np.float64]  # (3, n_states): c awake, c in replay, and c_in
+    to_item: Floats
+    context: Floats  # (3, n_states): c awake, c in replay, and c_in
     # (n_states,): what the probabilities of places in replay are proportional to
-    activation: NDArray[np.float64]
-    is_used: NDArray[np.bool_]  # (n_states,): which places were reactivated in this pause
+    activation: Floats
+    is_used: Bools  # (n_states,): which places were reactivated in this pause
 
 
 def description(params: Params) -> Description:
@@ -133,7 +133,7 @@ def n_words(params: Params, memory: Memory, known: Known) -> int:
     return 2 * n * n + 2 * n
 
 
-def _normalise(vector: NDArray[np.float64], n: int) -> None:
+def _normalise(vector: Floats, n: int) -> None:
     """Give a vector the length 1, unless it is 0."""
     square = 0.0
     for j in range(n):

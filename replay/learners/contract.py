@@ -107,8 +107,8 @@ from typing import (
 )
 
 import numpy as np
-from numpy.typing import NDArray
 
+from replay.arrays import Ints
 from replay.checks import LARGEST_NUMBER, check_text, shown
 from replay.log.backups import EPISODE_END, REST, START, STEP, BackupBuffer
 from replay.parts.pauses import Pause, Sizes, Transition
@@ -299,7 +299,7 @@ def explore(params: Any, memory: Any, mdp: MDP | None) -> None:
     """
 
 
-def causes(memory: Any) -> NDArray[np.int64]:
+def causes(memory: Any) -> Ints:
     """List the rows of earlier backups that later ones may name as their ``cause``.
 
     Logs that are written in blocks need it. Without this hook backups name only backups of the same
@@ -367,7 +367,7 @@ class Learner:
     replay: Callable[[Any, Any, Pause, np.random.Generator | None, BackupBuffer | None], None]
     act: Callable[[Any, Any, int, np.random.Generator], int]
     explore: Callable[[Any, Any, MDP | None], None]
-    causes: Callable[[Any], NDArray[np.int64]]
+    causes: Callable[[Any], Ints]
     n_words: Callable[[Any, Any, Known], float]
     compiled: bool  # whether its functions are compiled
 

@@ -16,8 +16,8 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.random import Generator
-from numpy.typing import NDArray
 
+from replay.arrays import Floats
 from replay.learners import q_learning, ranges
 from replay.learners.contract import Description, Known, Pause, Sizes, Transition
 from replay.log.backups import BackupBuffer, record
@@ -52,7 +52,7 @@ class Params(NamedTuple):
 class Memory(NamedTuple):
     """The memory of Dyna-Q."""
 
-    action_values: NDArray[np.float64]  # (n_states, n_actions): Q
+    action_values: Floats  # (n_states, n_actions): Q
     model: WorldModel  # The transitions observed
     outcomes: Outcomes  # Their rewards, and whether they ended the episode
     earnings: Earnings  # Rewards and changes of values so far, on which the end of a pause depends
@@ -71,12 +71,7 @@ def description(params: Params) -> Description:
 
 def init(params: Params, sizes: Sizes) -> Memory:
     n_states, n_actions = sizes.n_states, sizes.n_actions
-    model = world_model(
-        n_states,
-        n_actions,
-        sizes.n_transitions,
-        way_back=sizes.way_back,
-    )
+    model = world_model(n_states, n_actions, sizes.n_transitions, way_back=sizes.way_back)
     Q = np.full((n_states, n_actions), params.initial_value)
     return Memory(Q, model, experiences.outcomes_of(model), pauses.earnings())
 

@@ -18,8 +18,8 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.random import Generator
-from numpy.typing import NDArray
 
+from replay.arrays import Floats, Int32s
 from replay.jit import inlined
 from replay.learners import ranges
 from replay.learners.contract import Description, Known, Pause, Sizes, Transition
@@ -57,14 +57,14 @@ class Params(NamedTuple):
 class Memory(NamedTuple):
     """The memory of episodic control."""
 
-    action_values: NDArray[np.float64]  # (n_states, n_actions): Q
+    action_values: Floats  # (n_states, n_actions): Q
     # (n_states, n_actions): the best return of each pair so far; minus infinity if there was
     # none
-    best_returns: NDArray[np.float64]
+    best_returns: Floats
     episode: Episode  # The transitions of this episode
     # (n_codes, n_codes): the codes, from the nearest to the farthest from each; none if none
     # are averaged
-    neighbours: NDArray[np.int32]
+    neighbours: Int32s
 
 
 def description(params: Params) -> Description:
@@ -102,11 +102,7 @@ def act(params: Params, memory: Memory, state: int, rng: Generator) -> int:
 
 @inlined
 def average_neighbours(
-    values: NDArray[np.float64],
-    returns: NDArray[np.float64],
-    neighbours: NDArray[np.int32],
-    n_nearest: int,
-    state: int,
+    values: Floats, returns: Floats, neighbours: Int32s, n_nearest: int, state: int
 ) -> None:
     """Give each action without a return (-inf) the mean of the nearest codes that have one [2]_.
 

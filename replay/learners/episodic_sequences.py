@@ -27,6 +27,7 @@ import numpy as np
 from numpy.random import Generator
 from numpy.typing import NDArray
 
+from replay.arrays import Floats, Ints
 from replay.learners import ranges
 from replay.learners.contract import Between, Description, Known, Pause, Sizes, Transition
 from replay.learners.monte_carlo import most_backups
@@ -66,16 +67,16 @@ class Memory(NamedTuple):
 
     # (n_states, n_actions): the best return so far of a sequence that began with each pair; 0
     # if there was none
-    action_values: NDArray[np.float64]
+    action_values: Floats
     # (n_states, n_actions): the same; minus infinity if there was none
-    best_returns: NDArray[np.float64]
+    best_returns: Floats
     # (n_states, n_states): ``action`` and ``next_state`` of each move in the best sequence
     # from each state
     sequences: NDArray[np.void]
-    lengths: NDArray[np.int64]  # (n_states,): its number of moves; 0 if there is none
+    lengths: Ints  # (n_states,): its number of moves; 0 if there is none
     # (3,): the first state of the sequence that is re-enacted (-1: none is), its next move,
     # and the state in which that was made
-    following: NDArray[np.int64]
+    following: Ints
     episode: Episode  # The transitions of this episode
     # (n_states,): at the episode's end: the return after each state's last visit, the place
     # of that visit in the episode (-1 if there was none), and its row in the log

@@ -21,8 +21,8 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.random import Generator
-from numpy.typing import NDArray
 
+from replay.arrays import Floats, Int32s, Ints
 from replay.learners import ranges
 from replay.learners.contract import Description, Known, Pause, Sizes, Transition
 from replay.log.backups import ONLINE, BackupBuffer, record
@@ -60,12 +60,12 @@ class Params(NamedTuple):
 class Memory(NamedTuple):
     """The memory of prioritized sweeping with full backups."""
 
-    action_values: NDArray[np.float64]  # (n_states, n_actions): Q
+    action_values: Floats  # (n_states, n_actions): Q
     # (n_states,): V, the largest action value of each state; 0 if an episode ended there
-    values: NDArray[np.float64]
-    rewards: NDArray[np.float64]  # (n_states, n_actions): R, the mean reward of each pair
+    values: Floats
+    rewards: Floats  # (n_states, n_actions): R, the mean reward of each pair
     # (n_states * n_actions,): the successor whose change queued the pair
-    changed: NDArray[np.int32]
+    changed: Int32s
     model: WorldModel  # The transitions observed
     queue: PriorityQueue  # The pairs that wait for a backup, as s * n_actions + a
     earnings: Earnings  # Rewards and changes of values so far, on which the end of a pause depends
@@ -82,7 +82,7 @@ def description(params: Params) -> Description:
     )
 
 
-def causes(memory: Memory) -> NDArray[np.int64]:
+def causes(memory: Memory) -> Ints:
     """List the backup that queued each pair, as rows of the log; -1 for none."""
     return priority_queue.causes_of(memory.queue)
 

@@ -48,8 +48,8 @@ from typing import Annotated, NamedTuple
 
 import numpy as np
 from numpy.random import Generator
-from numpy.typing import NDArray
 
+from replay.arrays import Bools, Floats, Int32s, Ints
 from replay.learners import ranges
 from replay.learners.contract import Between, Description, Known, Pause, Sizes, Transition
 from replay.learners.value_free import act, most_backups
@@ -101,22 +101,22 @@ class Params(NamedTuple):
 class Memory(NamedTuple):
     """The memory of hierarchical generative replay."""
 
-    action_values: NDArray[np.float64]  # (n_states, n_actions): 0
+    action_values: Floats  # (n_states, n_actions): 0
     known: Numbering  # The places visited so far; their numbers index everything below
-    is_linked: NDArray[np.bool_]  # (n_states, n_states): which of them are joined
+    is_linked: Bools  # (n_states, n_states): which of them are joined
     # (n_maps, n_states): a: number of times that each place occurred in the sequences of each
     # map
-    n_places: NDArray[np.float64]
-    n_sequences: NDArray[np.float64]  # (n_maps,): n: number of sequences in each map
-    n_entries: NDArray[np.float64]  # (n_maps,): A: number of places in these
+    n_places: Floats
+    n_sequences: Floats  # (n_maps,): n: number of sequences in each map
+    n_entries: Floats  # (n_maps,): A: number of places in these
     # (2, n_maps): z along the sequence that is run, and along the one that is replayed
-    belief: NDArray[np.float64]
-    sequence: NDArray[np.int32]  # (span,): the sequence that is run, since the last end
-    length: NDArray[np.int64]  # (1,): its length so far
-    replayed: NDArray[np.int32]  # (n_replays + 1,): the replayed sequence
+    belief: Floats
+    sequence: Int32s  # (span,): the sequence that is run, since the last end
+    length: Ints  # (1,): its length so far
+    replayed: Int32s  # (n_replays + 1,): the replayed sequence
     # (2, n_states): y, and weights to which the probabilities of places in replay are
     # proportional
-    weights: NDArray[np.float64]
+    weights: Floats
 
 
 def description(params: Params) -> Description:
@@ -180,9 +180,7 @@ def _infer(params: Params, memory: Memory, which: int, place: int) -> None:
         z[k] /= total
 
 
-def _assign(
-    memory: Memory, which: int, sequence: NDArray[np.int32], length: int, share: float
-) -> None:
+def _assign(memory: Memory, which: int, sequence: Int32s, length: int, share: float) -> None:
     """Assign a sequence to the likeliest map."""
     best, z = 0, memory.belief[which]
     for k in range(1, len(z)):

@@ -14,8 +14,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.random import Generator
-from numpy.typing import NDArray
 
+from replay.arrays import Floats, Ints
 from replay.learners import ranges
 from replay.learners.contract import Description, Known, Pause, Sizes, Transition
 from replay.log.backups import EPISODE_END, BackupBuffer, record
@@ -43,8 +43,8 @@ class Params(NamedTuple):
 class Memory(NamedTuple):
     """The memory of Monte Carlo learning."""
 
-    action_values: NDArray[np.float64]  # (n_states, n_actions): Q, the means of the returns
-    n_returns: NDArray[np.int64]  # (n_states, n_actions): N, the number of returns in each mean
+    action_values: Floats  # (n_states, n_actions): Q, the means of the returns
+    n_returns: Ints  # (n_states, n_actions): N, the number of returns in each mean
     episode: Episode  # The transitions of this episode
 
 

@@ -15,8 +15,8 @@ References
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from replay.arrays import Floats
 from replay.learners import ranges
 from replay.learners.contract import Description, Known, Sizes, Transition
 from replay.log.backups import ONLINE, TRACE, BackupBuffer
@@ -53,7 +53,7 @@ class Params(NamedTuple):
 class Memory(NamedTuple):
     """The memory of n-step learning."""
 
-    action_values: NDArray[np.float64]  # (n_states, n_actions): Q
+    action_values: Floats  # (n_states, n_actions): Q
     traces: Traces  # The recently updated pairs that still have a trace
     window: RecentSteps  # The last n transitions
 

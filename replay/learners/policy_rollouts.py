@@ -50,8 +50,8 @@ from typing import Annotated, NamedTuple
 
 import numpy as np
 from numpy.random import Generator
-from numpy.typing import NDArray
 
+from replay.arrays import Floats, Ints
 from replay.learners import ranges
 from replay.learners.contract import Between, Description, Known, Pause, Sizes, Transition
 from replay.log.backups import EPISODE_END, ONLINE, START, STEP, TRACE, BackupBuffer, record
@@ -102,25 +102,25 @@ class Memory(NamedTuple):
     """The memory of planning by rollouts."""
 
     # (n_states, n_actions): mean returns that were lived: what is expected without imagining
-    action_values: NDArray[np.float64]
-    preferences: NDArray[np.float64]  # (n_states, n_actions): h, whose softmax is the policy
+    action_values: Floats
+    preferences: Floats  # (n_states, n_actions): h, whose softmax is the policy
     experiences: Experiences  # The last outcome of each pair
     episode: Episode  # The transitions of this episode
-    earned: NDArray[np.float64]  # (2,): the sum of all rewards so far, and the number of moves
+    earned: Floats  # (2,): the sum of all rewards so far, and the number of moves
     # (n_states,): the states that a rollout can reach, the first one first
-    reached: NDArray[np.int64]
-    place: NDArray[np.int64]  # (n_states,): where each state is in `reached`; -1: it is not
+    reached: Ints
+    place: Ints  # (n_states,): where each state is in `reached`; -1: it is not
     # (n_states, n_actions): of each reached state, by its place: the policy among tried
     # actions, and dJ/dh
-    policy: NDArray[np.float64]
-    slope: NDArray[np.float64]
+    policy: Floats
+    slope: Floats
     # (length + 1, n_states): expected return from each reached state, by the number of moves
     # that are left
-    value: NDArray[np.float64]
+    value: Floats
     # (2, n_states): how probable it is to be in each reached state now, and after the next
     # move
-    visits: NDArray[np.float64]
-    path: NDArray[np.int64]  # (length,): the rows of the experiences of a rollout
+    visits: Floats
+    path: Ints  # (length,): the rows of the experiences of a rollout
 
 
 def description(params: Params) -> Description:

@@ -13,8 +13,8 @@ References
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from replay.arrays import Floats
 from replay.learners import ranges
 from replay.learners.contract import Description, Known, Sizes, Transition
 from replay.log.backups import ONLINE, BackupBuffer
@@ -48,7 +48,7 @@ class Params(NamedTuple):
 class Memory(NamedTuple):
     """The memory of Q(lambda)."""
 
-    action_values: NDArray[np.float64]  # (n_states, n_actions): Q
+    action_values: Floats  # (n_states, n_actions): Q
     traces: Traces  # The pairs of this episode that still have a trace
 
 

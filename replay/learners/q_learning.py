@@ -13,8 +13,8 @@ References
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from replay.arrays import Floats
 from replay.learners import ranges
 from replay.learners.contract import Description, Known, Sizes, Transition
 from replay.log.backups import ONLINE, BackupBuffer, record
@@ -43,7 +43,7 @@ class Params(NamedTuple):
 class Memory(NamedTuple):
     """The memory of Q-learning."""
 
-    action_values: NDArray[np.float64]  # (n_states, n_actions): Q
+    action_values: Floats  # (n_states, n_actions): Q
 
 
 def description(params: Params) -> Description:
@@ -68,11 +68,7 @@ def n_words(params: Params, memory: Memory, known: Known) -> int:
 
 
 def target(
-    params: Any,
-    action_values: NDArray[np.float64],
-    reward: float,
-    next_state: int,
-    terminated: bool,
+    params: Any, action_values: Floats, reward: float, next_state: int, terminated: bool
 ) -> float:
     """Return the target of a backup, r + discount * max Q(s', .)."""
     if terminated:
@@ -82,7 +78,7 @@ def target(
 
 def back_up(
     params: Any,
-    action_values: NDArray[np.float64],
+    action_values: Floats,
     s: int,
     a: int,
     reward: float,

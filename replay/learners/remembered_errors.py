@@ -39,8 +39,8 @@ from typing import Annotated, NamedTuple
 
 import numpy as np
 from numpy.random import Generator
-from numpy.typing import NDArray
 
+from replay.arrays import Floats
 from replay.learners import q_learning, ranges
 from replay.learners.contract import Choice, Description, Known, Pause, Sizes, Transition
 from replay.log.backups import ONLINE, BackupBuffer, record
@@ -82,12 +82,12 @@ class Params(NamedTuple):
 class Memory(NamedTuple):
     """The memory of this learner."""
 
-    action_values: NDArray[np.float64]  # (n_states, n_actions): Q
+    action_values: Floats  # (n_states, n_actions): Q
     # The latest outcome of each pair that was tried; its strength is the size of its error
     experiences: Experiences
     # (n_states * n_actions,): weights to which the probabilities of experiences are
     # proportional
-    weights: NDArray[np.float64]
+    weights: Floats
 
 
 def description(params: Params) -> Description:

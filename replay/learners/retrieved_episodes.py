@@ -23,8 +23,8 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.random import Generator
-from numpy.typing import NDArray
 
+from replay.arrays import Floats, Ints
 from replay.learners import ranges
 from replay.learners.contract import Description, Known, Pause, Sizes, Transition
 from replay.log.backups import EPISODE_END, REST, START, STEP, BackupBuffer, keeps, record
@@ -63,11 +63,11 @@ class Memory(NamedTuple):
     """The memory of control by retrieved episodes."""
 
     # (n_states, n_actions): Q, as of the last time each state was entered
-    action_values: NDArray[np.float64]
+    action_values: Floats
     steps: RecentSteps  # The last steps
     # (n_remembered,): when the pair of each step was tried before; -1 if never
-    earlier: NDArray[np.int64]
-    latest: NDArray[np.int64]  # (n_states, n_actions): when each pair was last tried; -1 if never
+    earlier: Ints
+    latest: Ints  # (n_states, n_actions): when each pair was last tried; -1 if never
     earnings: Earnings  # Rewards and changes of values so far, on which the end of a pause depends
 
 

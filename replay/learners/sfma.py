@@ -41,19 +41,14 @@ from typing import Annotated, NamedTuple
 
 import numpy as np
 from numpy.random import Generator
-from numpy.typing import NDArray
 
+from replay.arrays import Floats, Int32s
 from replay.jit import inlined, kernel
 from replay.learners import q_learning, ranges
 from replay.learners.contract import Between, Choice, Description, Known, Pause, Sizes, Transition
 from replay.log.backups import ONLINE, REST, BackupBuffer, record
 from replay.parts import pauses
-from replay.parts.experiences import (
-    Experiences,
-    experience_at,
-    experience_words,
-    experiences_of,
-)
+from replay.parts.experiences import Experiences, experience_at, experience_words, experiences_of
 from replay.parts.pauses import Earnings
 from replay.parts.places import known_world, likeliest_outcomes
 from replay.parts.policies import draw_weighted
@@ -63,11 +58,11 @@ from replay.worlds.mdp import MDP
 class Similarity(NamedTuple):
     """The arrays of the default representation."""
 
-    matrix: NDArray[np.float64]  # (n_states, n_states): D
+    matrix: Floats  # (n_states, n_states): D
     # (n_states, n_states): the number of links between two states, in either direction
-    n_links: NDArray[np.int32]
+    n_links: Int32s
     # (n_states,): workspace for the difference between two rows of D
-    difference: NDArray[np.float64]
+    difference: Floats
 
 
 def similarity_of(n_states: int, discount: float) -> Similarity:
@@ -170,16 +165,16 @@ class Params(NamedTuple):
 class Memory(NamedTuple):
     """The memory of SFMA."""
 
-    action_values: NDArray[np.float64]  # (n_states, n_actions): Q
+    action_values: Floats  # (n_states, n_actions): Q
     experiences: Experiences  # The last outcome of each pair tried, and its strength
     similarity: Similarity  # D, the default representation
-    inhibition: NDArray[np.float64]  # (n_states,): inhibition of return
+    inhibition: Floats  # (n_states,): inhibition of return
     # (n_states * n_actions,): priority ratings of experiences, and weights to which their
     # probabilities are proportional
-    ratings: NDArray[np.float64]
-    weights: NDArray[np.float64]
+    ratings: Floats
+    weights: Floats
     # (1,): sum of absolute prediction errors since the mode was last chosen
-    surprise: NDArray[np.float64]
+    surprise: Floats
     earnings: Earnings  # Rewards and changes of values so far, on which the end of a pause depends
 
 
@@ -228,7 +223,7 @@ def explore(params: Params, memory: Memory, mdp: MDP | None) -> None:
 def _expect_moves(
     experiences: Experiences,
     similarity: Similarity,
-    next_state: NDArray[np.int32],
+    next_state: Int32s,
     strength: float,
     weight: float,
 ) -> None:

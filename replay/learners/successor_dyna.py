@@ -40,8 +40,8 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.random import Generator
-from numpy.typing import NDArray
 
+from replay.arrays import Floats, Int32s
 from replay.learners import ranges
 from replay.learners.contract import Description, Known, Pause, Sizes, Transition
 from replay.log.backups import ONLINE, BackupBuffer, record
@@ -84,21 +84,21 @@ class Params(NamedTuple):
 class Memory(NamedTuple):
     """The memory of SR-Dyna."""
 
-    action_values: NDArray[np.float64]  # (n_states, n_actions): Q
+    action_values: Floats  # (n_states, n_actions): Q
     pairs: Numbering  # The pairs that were tried, as state * n_actions + action
     # (n_states * n_actions, n_states * n_actions): H, by the numbers of pairs
-    occupancy: NDArray[np.float64]
+    occupancy: Floats
     # (n_states * n_actions,): w, the reward of each pair, by its number
-    weights: NDArray[np.float64]
+    weights: Floats
     model: WorldModel  # The transitions seen
     outcomes: Outcomes  # Their rewards, and whether they ended the episode
     # (n_transitions,): with `on_policy`, the number of the pair drawn after each transition;
     # else -1
-    drawn_next: NDArray[np.int32]
+    drawn_next: Int32s
     # (n_states * n_actions,): with `on_policy`, the pairs that were tried or followed one
     # that was, in ascending order: all others have no part in H or w yet
-    reached: NDArray[np.int32]
-    n_reached: NDArray[np.int32]  # (1,): their number
+    reached: Int32s
+    n_reached: Int32s  # (1,): their number
 
 
 def description(params: Params) -> Description:

@@ -18,15 +18,7 @@ References
 from numpy.random import Generator
 
 from replay.learners.contract import Description, Pause
-from replay.learners.dyna_q import (
-    Memory,
-    Params,
-    back_up_edge,
-    init,
-    learn,
-    most_backups,
-    n_words,
-)
+from replay.learners.dyna_q import Memory, Params, back_up_edge, init, learn, most_backups, n_words
 from replay.log.backups import EPISODE_END, BackupBuffer
 from replay.parts.pauses import goes_on, is_due, latest_change, phases_of
 from replay.parts.policies import epsilon_greedy

@@ -10,6 +10,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from replay.arrays import Ints
 from replay.jit import inlined
 from replay.log.arrays import uninitialised
 
@@ -48,7 +49,7 @@ class BackupBuffer(NamedTuple):
     # (6,): rows of the run before this buffer, rows filled, the current step, rows lost because
     # the buffer was full, replay events so far, and the pause (step and phase) of the last
     # backup.
-    counter: NDArray[np.int64]
+    counter: Ints
     # The first phase that is kept. As a number, not an entry of an array, it stays in a
     # register.
     first_phase: int

@@ -7,6 +7,7 @@ from functools import cached_property, lru_cache
 import numpy as np
 from numpy.typing import NDArray
 
+from replay.arrays import Ints
 from replay.log.event_log import EventLog
 
 STEPS_PER_BLOCK = 1 << 18
@@ -25,7 +26,7 @@ class LogBlock:
     first_row: int
     # (n_causes,): rows of the backups so far that later ones may name as their cause,
     # ascending.
-    causes: NDArray[np.int64]
+    causes: Ints
     make_log: Callable[[], EventLog]  # makes `log` from the rows
 
     @property
@@ -40,7 +41,7 @@ class LogBlock:
 
 
 @lru_cache
-def window_ends(n_steps: int, n_windows: int) -> NDArray[np.int64]:
+def window_ends(n_steps: int, n_windows: int) -> Ints:
     """Divide the steps of a run into adjacent windows; the array is read-only.
 
     There is at most one window per step; a window ends before the step that is returned for it.

@@ -20,6 +20,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from replay.arrays import Floats, Int32s
 from replay.checks import check_choice, check_list, check_whole, shown, typed, unknown_name
 from replay.log import parquet
 from replay.log.schema import (
@@ -139,7 +140,7 @@ class EventLog:
         *,
         keep: str,
         mdp: MDP | None = None,
-        time: NDArray[np.float64] | None = None,
+        time: Floats | None = None,
         excerpt: Excerpt = WHOLE_RUN,
         closed: ClosedMoves | None = None,
     ) -> EventLog:
@@ -319,9 +320,7 @@ class EventLog:
         log.columns("runs")
         return log
 
-    def with_states(
-        self, number: NDArray[np.int32], mdp: MDP, closed: ClosedMoves | None = None
-    ) -> EventLog:
+    def with_states(self, number: Int32s, mdp: MDP, closed: ClosedMoves | None = None) -> EventLog:
         """Renumber the states.
 
         Examples

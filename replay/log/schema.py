@@ -15,6 +15,7 @@ import pandas as pd
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from replay.arrays import Bools, Int32s, Ints
 from replay.checks import MOST_STATES, check_all, check_array, check_seconds, check_text, shown
 from replay.jit import kernel
 from replay.log.arrays import uninitialised
@@ -217,7 +218,7 @@ def complete(
     if not several:  # numbers restart in each run, so they are derived for one run at a time
         if name == "steps":
             ended = columns["terminated"] | columns["truncated"]
-            n_ended: NDArray[np.int64] = np.cumsum(ended) - ended
+            n_ended: Ints = np.cumsum(ended) - ended
             episode = (n_ended + excerpt.n_episodes).astype(np.int32)
             step = np.arange(excerpt.n_steps, excerpt.n_steps + n_rows)
             columns = {"step": step, "episode": episode} | columns
@@ -301,12 +302,10 @@ def check_values(
             )
 
 
-def join(
-    backups: Any, rows: NDArray[np.int64], causes: NDArray[np.int64], goes_forward: bool = True
-) -> NDArray[np.bool_]:
+def join(backups: Any, rows: Ints, causes: Ints, goes_forward: bool = True) -> Bools:
     """Tell which backups, given by their rows, are joined by those that they name as causes."""
     state, next_state = backups["state"], backups["next_state"]
-    joined: NDArray[np.bool_] = state[causes] == next_state[rows]
+    joined: Bools = state[causes] == next_state[rows]
     return joined | (next_state[causes] == state[rows]) if goes_forward else joined
 
 
@@ -432,11 +431,7 @@ def _derived_backups(columns: Columns, steps: Columns | None, excerpt: Excerpt) 
 
 @kernel
 def _number_events(
-    step: NDArray[np.int64],
-    phase: NDArray[np.int8],
-    n_events: int,
-    event: NDArray[np.int64],
-    index: NDArray[np.int32],
+    step: Ints, phase: NDArray[np.int8], n_events: int, event: Ints, index: Int32s
 ) -> None:
     n_before = 0
     for row in range(len(step)):

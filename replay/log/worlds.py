@@ -15,6 +15,7 @@ import networkx as nx
 import numpy as np
 from numpy.typing import NDArray
 
+from replay.arrays import Int32s, Ints
 from replay.checks import check_array, check_list, check_whole, shown
 from replay.files import read_file, replacing
 from replay.worlds.mdp import MDP
@@ -24,9 +25,7 @@ ClosedMoves = Mapping[int, tuple[tuple[int, int], ...]]
 
 
 def closed_moves(
-    worlds: Iterable[tuple[int, MDP]],
-    whole: MDP | None = None,
-    number: NDArray[np.int32] | None = None,
+    worlds: Iterable[tuple[int, MDP]], whole: MDP | None = None, number: Int32s | None = None
 ) -> ClosedMoves:
     """List when moves are closed, among those that are possible at some time.
 
@@ -40,10 +39,10 @@ def closed_moves(
     >>> closed_moves([(0, through), (10, blocked), (20, through)])
     {10: ((0, 1),), 20: ()}
     """
-    known: dict[int, NDArray[np.int64]] = {}
-    kept: list[NDArray[np.int32]] = []  # so that no other array gets the same id
+    known: dict[int, Ints] = {}
+    kept: list[Int32s] = []  # so that no other array gets the same id
 
-    def moves_of(mdp: MDP) -> NDArray[np.int64]:
+    def moves_of(mdp: MDP) -> Ints:
         key = id(mdp.successor)  # shared by worlds that differ in their start
         if key not in known:
             known[key] = _moves(mdp, number)
@@ -69,10 +68,10 @@ def closed_moves(
 _BASE = np.int64(1) << 31
 
 
-def _moves(mdp: MDP, number: NDArray[np.int32] | None) -> NDArray[np.int64]:
+def _moves(mdp: MDP, number: Int32s | None) -> Ints:
     """List the moves from a state to another, as state * 2^31 + next state, ascending."""
     here: NDArray[Any] = mdp.transition_rows() // mdp.n_actions
-    there: NDArray[np.int32] = mdp.successor
+    there: Int32s = mdp.successor
     if number is not None:
         here, there = number[here], number[there]
     return np.unique(here.astype(np.int64)[here != there] * _BASE + there[here != there])

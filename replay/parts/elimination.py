@@ -18,8 +18,8 @@ References
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from replay.arrays import Bools, Floats, Int32s, Ints
 from replay.jit import inlined
 from replay.parts.markov_chain import MarkovChain, expected_visits, sum_visits
 
@@ -31,36 +31,36 @@ class Elimination(NamedTuple):
     """What is kept of an elimination; the place of a state is its rank in the order."""
 
     # (n_states,): the state at each place, and the place of each state; -1: none yet
-    order: NDArray[np.int32]
-    place: NDArray[np.int32]
+    order: Int32s
+    place: Int32s
     # (n_states + 1,): where the rows of the following tables begin, by place
-    begin_later: NDArray[np.int32]
-    begin_earlier: NDArray[np.int32]
+    begin_later: Int32s
+    begin_earlier: Int32s
     # (room,): the neighbours that a state had when it was eliminated; they are eliminated
     # later
-    later: NDArray[np.int32]
+    later: Int32s
     # (room,): the places of the states of which a state was such a neighbour, in order
-    earlier: NDArray[np.int32]
+    earlier: Int32s
     # (room,): the discounted probability of going from a state to each of ``later``, directly
     # or through earlier states, except by way of the state itself
-    onward: NDArray[np.float64]
+    onward: Floats
     # (room,): the share of visits to a state that leads to visits of each of ``earlier``
-    back: NDArray[np.float64]
+    back: Floats
     # (n_states,): for each place, the sum of its ``onward`` and ``lost``
-    leaving: NDArray[np.float64]
+    leaving: Floats
     # (n_states,): for each place, the probability that is lost to discounting
-    lost: NDArray[np.float64]
-    row: NDArray[np.float64]  # (n_states,): workspace for a row of the chain; 0 between calls
-    is_new: NDArray[np.bool_]  # (n_states,): which places the latest call computed again
+    lost: Floats
+    row: Floats  # (n_states,): workspace for a row of the chain; 0 between calls
+    is_new: Bools  # (n_states,): which places the latest call computed again
     # (2 * room,): linked lists of neighbours, used while the order is computed
-    neighbour: NDArray[np.int32]
-    next_one: NDArray[np.int32]
+    neighbour: Int32s
+    next_one: Int32s
     # (n_states,): where these lists begin, how long they are, and which states one of them
     # holds
-    first_one: NDArray[np.int32]
-    degree: NDArray[np.int32]
-    mark: NDArray[np.int32]
-    n_edges: NDArray[np.int64]  # (1,): the number of edges of the chain when the order was computed
+    first_one: Int32s
+    degree: Int32s
+    mark: Int32s
+    n_edges: Ints  # (1,): the number of edges of the chain when the order was computed
 
 
 def elimination(n_states: int, n_edges: int) -> Elimination:
@@ -104,11 +104,7 @@ def elimination(n_states: int, n_edges: int) -> Elimination:
 
 @inlined
 def solve_visits(
-    elimination: Elimination,
-    chain: MarkovChain,
-    state: int,
-    discount: float,
-    visits: NDArray[np.float64],
+    elimination: Elimination, chain: MarkovChain, state: int, discount: float, visits: Floats
 ) -> None:
     """Compute the discounted number of expected visits to each state from one state on.
 
@@ -123,11 +119,7 @@ def solve_visits(
 
 @inlined
 def solve_visits_from(
-    elimination: Elimination,
-    chain: MarkovChain,
-    begin: NDArray[np.float64],
-    discount: float,
-    visits: NDArray[np.float64],
+    elimination: Elimination, chain: MarkovChain, begin: Floats, discount: float, visits: Floats
 ) -> None:
     """Compute the discounted number of expected visits from a distribution of first states.
 
@@ -202,7 +194,7 @@ def _eliminate(elimination: Elimination, chain: MarkovChain, place: int, discoun
 
 
 @inlined
-def _pass_on(elimination: Elimination, first: int, visits: NDArray[np.float64]) -> None:
+def _pass_on(elimination: Elimination, first: int, visits: Floats) -> None:
     """Propagate what is in the row from a place on to later states, and from there back."""
     order, row = elimination.order, elimination.row
     n_states = len(visits)

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.random import Generator
 from numpy.typing import NDArray
 
+from replay.arrays import Int32s, Ints
 from replay.jit import inlined
 from replay.parts.pauses import Transition
 from replay.parts.world_model import WorldModel, draw_edge, edge_to, remember
@@ -30,8 +31,8 @@ class Experiences(NamedTuple):
     # (n_states * n_actions,): ``state, action, reward, next_state, terminated`` and
     # ``strength``, in the order of discovery; each pair has one row, so there is room for all
     rows: NDArray[np.void]
-    n_known: NDArray[np.int64]  # (1,): the number of rows in use
-    place: NDArray[np.int32]  # (n_states, n_actions): the row of each pair; -1 if it has none
+    n_known: Ints  # (1,): the number of rows in use
+    place: Int32s  # (n_states, n_actions): the row of each pair; -1 if it has none
 
 
 def experiences_of(n_states: int, n_actions: int) -> Experiences:
@@ -89,7 +90,7 @@ class RecentSteps(NamedTuple):
 
     # (n_kept,): ``state, action, reward, next_state, terminated, truncated`` of each step
     rows: NDArray[np.void]
-    n_seen: NDArray[np.int64]  # (2,): the number of steps noted, and the row of the next one
+    n_seen: Ints  # (2,): the number of steps noted, and the row of the next one
 
 
 def recent_steps(n_kept: int) -> RecentSteps:
@@ -158,7 +159,7 @@ class Episode(NamedTuple):
     """The arrays of an episode."""
 
     steps: NDArray[np.void]  # (n_steps,): ``state``, ``action`` and ``reward`` of each step
-    length: NDArray[np.int64]  # (1,): the number of steps so far
+    length: Ints  # (1,): the number of steps so far
 
 
 def episode(n_steps: int) -> Episode:
@@ -207,8 +208,8 @@ class Outcomes(NamedTuple):
     rows: NDArray[np.void]
     # (n_states * n_actions,): the pairs in the model, as state * n_actions + action, each
     # once, in the order of discovery
-    pairs: NDArray[np.int32]
-    n_pairs: NDArray[np.int64]  # (1,): the number of pairs
+    pairs: Int32s
+    n_pairs: Ints  # (1,): the number of pairs
 
 
 def outcomes_of(model: WorldModel) -> Outcomes:

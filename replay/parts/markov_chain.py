@@ -15,6 +15,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from replay.arrays import Bools, Floats, Int32s, Ints
 from replay.jit import inlined
 
 _EDGE = np.dtype([("probability", np.float64), ("next_state", np.int32), ("next_out", np.int32)])
@@ -28,12 +29,12 @@ class MarkovChain(NamedTuple):
     # (n_edges,): ``next_state`` and its ``probability``; ``next_out`` links the edges out of
     # one state (-1 at the end)
     edges: NDArray[np.void]
-    n_edges: NDArray[np.int64]  # (1,): the number of edges in use
+    n_edges: Ints  # (1,): the number of edges in use
     # (n_states,): the latest edge out of each state; -1 if it was never left
-    first_out: NDArray[np.int32]
+    first_out: Int32s
     # (n_states,): which rows changed; code that computes something from them may reset it
-    has_moved: NDArray[np.bool_]
-    arriving: NDArray[np.float64]  # (n_states,): workspace for sums
+    has_moved: Bools
+    arriving: Floats  # (n_states,): workspace for sums
 
 
 def markov_chain(n_states: int, n_edges: int) -> MarkovChain:
@@ -98,9 +99,7 @@ def move(chain: MarkovChain, state: int, next_state: int, rate: float) -> None:
 
 
 @inlined
-def expected_visits(
-    chain: MarkovChain, state: int, discount: float, visits: NDArray[np.float64]
-) -> None:
+def expected_visits(chain: MarkovChain, state: int, discount: float, visits: Floats) -> None:
     """Compute the discounted number of expected visits to each state from one state on.
 
     This is a row of the inverse of 1 - discount * T, computed as a sum over future steps. What
@@ -116,7 +115,7 @@ def expected_visits(
 
 
 @inlined
-def sum_visits(chain: MarkovChain, discount: float, visits: NDArray[np.float64]) -> None:
+def sum_visits(chain: MarkovChain, discount: float, visits: Floats) -> None:
     """Compute expected visits as `expected_visits` does, from a distribution of first states.
 
     `visits` (n_states,) is written to; the discount is below 1.
@@ -144,7 +143,7 @@ def sum_visits(chain: MarkovChain, discount: float, visits: NDArray[np.float64])
 
 
 @inlined
-def long_run_shares(chain: MarkovChain, shares: NDArray[np.float64]) -> None:
+def long_run_shares(chain: MarkovChain, shares: Floats) -> None:
     """Compute the share of time spent in each state in the long run: the stationary distribution.
 
     Each sweep moves half of the probability mass on, so that periodic chains converge too, until a

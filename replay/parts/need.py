@@ -17,8 +17,8 @@ References
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from replay.arrays import Floats
 from replay.jit import inlined
 from replay.log.backups import REST
 from replay.parts.elimination import Elimination, elimination, solve_visits
@@ -35,12 +35,12 @@ SUCCESSORS, _STATIONARY, _CURRENT, ONE = range(4)
 class Need(NamedTuple):
     """The need of all states, and what it is computed from."""
 
-    expected: NDArray[np.float64]  # (n_states,): need, as computed last
+    expected: Floats  # (n_states,): need, as computed last
     chain: MarkovChain  # T, where the agent goes from each state
     elimination: Elimination  # What is kept from one computation of expected visits to the next
     # (n_states,): the share of time spent in each state, as computed last; the next
     # computation begins there
-    shares: NDArray[np.float64]
+    shares: Floats
 
 
 def need_of(n_states: int, n_edges: int) -> Need:
@@ -78,11 +78,7 @@ def count_need(need: Need, kind: int, phase: int, origin: int, discount: float) 
 
 @inlined
 def set_policy_moves(
-    chain: MarkovChain,
-    model: WorldModel,
-    action_values: NDArray[np.float64],
-    epsilon: float,
-    goes_on: bool,
+    chain: MarkovChain, model: WorldModel, action_values: Floats, epsilon: float, goes_on: bool
 ) -> None:
     """Set a chain to the moves of the epsilon-greedy policy in a learned model.
 

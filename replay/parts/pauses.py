@@ -23,8 +23,8 @@ References
 from typing import NamedTuple, Protocol
 
 import numpy as np
-from numpy.typing import NDArray
 
+from replay.arrays import Floats, Int32s
 from replay.jit import inlined
 from replay.log.backups import EPISODE_END, REST, START, STEP
 from replay.parts.policies import best_tried
@@ -43,10 +43,10 @@ class Sizes(NamedTuple):
     n_links: int = 0
     # (n_states, n_actions): the action that undoes each pair, -1 if there is none; only for
     # learners that need it.
-    way_back: NDArray[np.int32] | None = None
+    way_back: Int32s | None = None
     # (n_codes, n_codes): if an encoder with distances made the states, and the learner has a
     # parameter `n_nearest` above 0: all codes, from the nearest to the farthest from each.
-    neighbours: NDArray[np.int32] | None = None
+    neighbours: Int32s | None = None
 
 
 class Transition(NamedTuple):
@@ -139,7 +139,7 @@ class Earnings(NamedTuple):
 
     # (3,): the sum of all rewards so far, the number of steps, and a running mean of the
     # sizes of changes of action values, in which the latest one has weight 0.2
-    held: NDArray[np.float64]
+    held: Floats
 
 
 def earnings() -> Earnings:
@@ -174,10 +174,7 @@ def earnings_words(params: PauseParams) -> int:
 
 @inlined
 def note_experience(
-    params: PauseParams,
-    held: Earnings,
-    action_values: NDArray[np.float64],
-    transition: Transition,
+    params: PauseParams, held: Earnings, action_values: Floats, transition: Transition
 ) -> None:
     """Note the reward of a step and the size of its prediction error, before it is learned from.
 

@@ -6,8 +6,8 @@ Pairs of state and action may be numbered in the same way.
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from replay.arrays import Bools, Int32s, Ints
 from replay.jit import inlined
 from replay.worlds.mdp import MDP
 
@@ -15,10 +15,10 @@ from replay.worlds.mdp import MDP
 class Numbering(NamedTuple):
     """The arrays of the list."""
 
-    met: NDArray[np.int32]  # (n_things,): the things met; the first `n` entries are in use
+    met: Int32s  # (n_things,): the things met; the first `n` entries are in use
     # (n_things,): the number of each thing in that list; -1 if it was never met
-    number: NDArray[np.int32]
-    n: NDArray[np.int64]  # (1,): the number of things met
+    number: Int32s
+    n: Ints  # (1,): the number of things met
 
 
 def numbering(n_things: int) -> Numbering:
@@ -55,7 +55,7 @@ def forget_all(known: Numbering) -> None:
 
 
 @inlined
-def join(known: Numbering, is_linked: NDArray[np.bool_], place: int, next_place: int) -> bool:
+def join(known: Numbering, is_linked: Bools, place: int, next_place: int) -> bool:
     """Link two places that follow each other, in both directions, but none to itself.
 
     `is_linked` is indexed by number, shape (n_places, n_places). Return whether the graph has
@@ -80,7 +80,7 @@ def known_world(parameter: str, mdp: MDP | None, n_actions: int) -> MDP:
     return mdp
 
 
-def likeliest_outcomes(mdp: MDP) -> NDArray[np.int32]:
+def likeliest_outcomes(mdp: MDP) -> Int32s:
     """Return the most probable next state of each pair of state and action.
 
     Shape (n_states, n_actions); -1 in terminal states.

@@ -14,8 +14,8 @@ import math
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from replay.arrays import Floats
 from replay.jit import inlined
 
 POLICIES = ("softmax", "epsilon_greedy")
@@ -32,7 +32,7 @@ class Policy(NamedTuple):
 
 
 @inlined
-def best_tried(action_values: NDArray[np.float64], state: int) -> float:
+def best_tried(action_values: Floats, state: int) -> float:
     """Return the largest value of the actions tried so far in a state.
 
     Values are infinite where an action was never tried.
@@ -51,7 +51,7 @@ def best_tried(action_values: NDArray[np.float64], state: int) -> float:
 
 
 @inlined
-def draw_uniform(action_values: NDArray[np.float64], rng: np.random.Generator) -> int:
+def draw_uniform(action_values: Floats, rng: np.random.Generator) -> int:
     """Draw an action uniformly, whatever the values.
 
     Examples
@@ -65,7 +65,7 @@ def draw_uniform(action_values: NDArray[np.float64], rng: np.random.Generator) -
 
 @inlined
 def epsilon_greedy(
-    action_values: NDArray[np.float64], state: int, epsilon: float, rng: np.random.Generator
+    action_values: Floats, state: int, epsilon: float, rng: np.random.Generator
 ) -> int:
     """Draw any action with probability epsilon, and otherwise one of the best at random.
 
@@ -103,10 +103,7 @@ def epsilon_greedy(
 
 @inlined
 def softmax(
-    action_values: NDArray[np.float64],
-    state: int,
-    inverse_temperature: float,
-    rng: np.random.Generator,
+    action_values: Floats, state: int, inverse_temperature: float, rng: np.random.Generator
 ) -> int:
     """Draw an action with a probability that grows exponentially with its value.
 
@@ -131,9 +128,7 @@ def softmax(
 
 
 @inlined
-def draw_action(
-    policy: Policy, action_values: NDArray[np.float64], state: int, rng: np.random.Generator
-) -> int:
+def draw_action(policy: Policy, action_values: Floats, state: int, rng: np.random.Generator) -> int:
     """Draw an action from a policy."""
     if policy.kind == SOFTMAX:
         return softmax(action_values, state, policy.inverse_temperature, rng)
@@ -141,7 +136,7 @@ def draw_action(
 
 
 @inlined
-def best_value(action_values: NDArray[np.float64], state: int) -> float:
+def best_value(action_values: Floats, state: int) -> float:
     """Return the largest action value of a state, infinite ones included."""
     best: float = action_values[state, 0]
     for a in range(1, action_values.shape[1]):
@@ -150,7 +145,7 @@ def best_value(action_values: NDArray[np.float64], state: int) -> float:
 
 
 @inlined
-def draw_weighted(weights: NDArray[np.float64], n: int, rng: np.random.Generator) -> int:
+def draw_weighted(weights: Floats, n: int, rng: np.random.Generator) -> int:
     """Draw an index below n in proportion to its weight.
 
     It is -1 if all weights are 0.

@@ -10,22 +10,22 @@ strictly greater, the right child where both are equal.
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from replay.arrays import Floats, Int32s, Ints
 from replay.jit import as_int, inlined
 
 
 class PriorityQueue(NamedTuple):
     """The arrays of the heap. It holds each state once at most, so it never needs more room."""
 
-    size: NDArray[np.int64]  # (1,): the number of queued states
-    state: NDArray[np.int32]  # (n_states,): the heap; the first ``size`` entries are in use
-    priority: NDArray[np.float64]  # (n_states,): the priority of each entry of the heap
+    size: Ints  # (1,): the number of queued states
+    state: Int32s  # (n_states,): the heap; the first ``size`` entries are in use
+    priority: Floats  # (n_states,): the priority of each entry of the heap
     # (n_states,): the position of each state in the heap; -1 if it is not queued
-    position: NDArray[np.int32]
-    cause: NDArray[np.int64]  # (n_states,): the row of the backup that put each state in the queue
+    position: Int32s
+    cause: Ints  # (n_states,): the row of the backup that put each state in the queue
     # (1,): how often :func:`tick` was called, for priorities that depend on time
-    clock: NDArray[np.int64]
+    clock: Ints
 
 
 def priority_queue(n_states: int) -> PriorityQueue:
@@ -54,7 +54,7 @@ def queue_words(queue: PriorityQueue) -> int:
     return 3 * int(queue.size[0])
 
 
-def causes_of(queue: PriorityQueue) -> NDArray[np.int64]:
+def causes_of(queue: PriorityQueue) -> Ints:
     """List the backups that put the queued states in the queue, as rows of the log; -1 for none."""
     return queue.cause[queue.state[: queue.size[0]]]
 

@@ -16,6 +16,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from replay.arrays import Floats, Int32s, Ints
 from replay.jit import inlined
 from replay.log.backups import TRACE, BackupBuffer, keeps, record
 
@@ -32,19 +33,19 @@ class Traces(NamedTuple):
     """
 
     # (n_kept,): the trace of a pair by its age in steps, the oldest first
-    strength: NDArray[np.float64]
+    strength: Floats
     pair: NDArray[np.uint32]  # (n_kept + room,): the pairs, state * n_actions + action
     # (n_kept + room,): their action values: contiguous, they are faster to change than in the
     # table
-    value: NDArray[np.float64]
+    value: Floats
     # (n_kept + room,): the states that these transitions entered; this and what follows is
     # for the log alone
-    next_state: NDArray[np.int32]
-    reward: NDArray[np.float64]  # (n_kept + room,): their rewards
-    place: NDArray[np.int32]  # (n_states * n_actions,): the latest entry of each pair
+    next_state: Int32s
+    reward: Floats  # (n_kept + room,): their rewards
+    place: Int32s  # (n_states * n_actions,): the latest entry of each pair
     # (1,): the index of the next entry, and the number of entries in use
-    end: NDArray[np.int64]
-    n_traced: NDArray[np.int64]
+    end: Ints
+    n_traced: Ints
 
 
 def traces(n_states: int, n_actions: int, decay: float, n_steps: int) -> Traces:
@@ -70,7 +71,7 @@ def traces(n_states: int, n_actions: int, decay: float, n_steps: int) -> Traces:
 
 
 @lru_cache(maxsize=16)
-def _strengths(decay: float, n_steps: int) -> NDArray[np.float64]:
+def _strengths(decay: float, n_steps: int) -> Floats:
     """Return the strengths of all traces that are kept, the oldest first."""
     n_kept = n_steps
     if decay < 1.0:
@@ -102,7 +103,7 @@ def _move_to_front(traces: Traces, log: BackupBuffer | None) -> None:
 @inlined
 def add_trace(
     traces: Traces,
-    action_values: NDArray[np.float64],
+    action_values: Floats,
     pair: int,
     reward: float,
     next_state: int,
@@ -134,7 +135,7 @@ def clear_traces(traces: Traces) -> None:
 @inlined
 def back_up_traced(
     traces: Traces,
-    action_values: NDArray[np.float64],
+    action_values: Floats,
     error: float,
     learning_rate: float,
     first_phase: int,

@@ -33,6 +33,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from replay.arrays import Bools, Floats, Int32s, Ints
 from replay.jit import inlined
 from replay.parts.priority_queue import PriorityQueue, clear, priority_queue, queue_words
 
@@ -62,34 +63,34 @@ class WorldModel(NamedTuple):
     edges: NDArray[np.void]
     # (1,): the number of known edges, and of rows of `edges` ever used, by known or forgotten
     # edges
-    n_edges: NDArray[np.int64]
-    n_places: NDArray[np.int64]
+    n_edges: Ints
+    n_places: Ints
     # (1,): the first row of a forgotten edge, -1 if there is none; ``next_out`` leads to the
     # others
-    free: NDArray[np.int64]
+    free: Ints
     # (n_states, n_actions): the weight N of each pair: the number of times it was tried, less
     # what was forgotten
-    visits: NDArray[np.float64]
+    visits: Floats
     # (n_states, n_actions): the latest edge out of each pair; -1 if there is none
-    first_out: NDArray[np.int32]
+    first_out: Int32s
     # (n_states,): the ends of the list of edges into each state, in the order of discovery
-    first_in: NDArray[np.int32]
-    last_in: NDArray[np.int32]
-    n_in: NDArray[np.int32]  # (n_states,): the length of that list
-    most_in: NDArray[np.int64]  # (1,): the greatest length that any of these lists has had
+    first_in: Int32s
+    last_in: Int32s
+    n_in: Int32s  # (n_states,): the length of that list
+    most_in: Ints  # (1,): the greatest length that any of these lists has had
     # (1,): the share of its weight that a pair loses when it is tried again; None: nothing
-    forgetting: NDArray[np.float64] | None
+    forgetting: Floats | None
     # (n_states, n_actions): the action that undoes each pair, -1 if there is none; None: ways
     # back are not assumed
-    way_back: NDArray[np.int32] | None
+    way_back: Int32s | None
     # (n_states, n_actions): whether a pair is known only as the way back of another one
-    is_assumed: NDArray[np.bool_] | None
+    is_assumed: Bools | None
     # The remembered pairs, as s * n_actions + a, the next one to be forgotten first; None:
     # nothing is forgotten
     expendable: PriorityQueue | None
-    n_changes: NDArray[np.int64]  # (1,): how often an edge became known or was forgotten
+    n_changes: Ints  # (1,): how often an edge became known or was forgotten
     # (2,): the number of transitions retained, and of episodes that have ended
-    clock: NDArray[np.int64]
+    clock: Ints
 
 
 def world_model(
@@ -99,7 +100,7 @@ def world_model(
     *,
     forgetting: float = 0.0,
     capacity: float = np.inf,
-    way_back: NDArray[np.int32] | None = None,
+    way_back: Int32s | None = None,
 ) -> WorldModel:
     """Make an empty model.
 
@@ -293,7 +294,7 @@ def remember(
 
 @inlined
 def _replace_assumption(
-    is_assumed: NDArray[np.bool_] | None, model: WorldModel, state: int, action: int
+    is_assumed: Bools | None, model: WorldModel, state: int, action: int
 ) -> None:
     if is_assumed is None:
         return
@@ -303,9 +304,7 @@ def _replace_assumption(
 
 
 @inlined
-def _lose_weight(
-    forgetting: NDArray[np.float64] | None, model: WorldModel, state: int, action: int
-) -> None:
+def _lose_weight(forgetting: Floats | None, model: WorldModel, state: int, action: int) -> None:
     if forgetting is None:
         return
     fade(model, state, action, forgetting[0])
@@ -316,7 +315,7 @@ def _lose_weight(
 
 @inlined
 def unknown_way_back(
-    way_back: NDArray[np.int32] | None,
+    way_back: Int32s | None,
     model: WorldModel,
     state: int,
     action: int,
@@ -335,7 +334,7 @@ def unknown_way_back(
 
 
 @inlined
-def assume(is_assumed: NDArray[np.bool_] | None, state: int, action: int) -> None:
+def assume(is_assumed: Bools | None, state: int, action: int) -> None:
     """Note that a pair is known only as the way back of another one."""
     if is_assumed is None:
         return

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from replay.arrays import Floats, Int32s, Ints
 from replay.checks import MOST_STATES, check_fits, located
 from replay.learners.contract import Learner, Sizes
 from replay.log import backups
@@ -50,7 +51,7 @@ def world_tables(mdp: MDP) -> World:
     )
 
 
-def changing_tables(mdp: MDP, reward: NDArray[np.float64], start_state: NDArray[np.int32]) -> World:
+def changing_tables(mdp: MDP, reward: Floats, start_state: Int32s) -> World:
     """Convert an MDP to the tables that the loop reads, with other rewards and one start state."""
     views = reward.view(), start_state.view()
     for view in views:  # compiled code takes them for an MDP's own tables, which are read-only
@@ -66,9 +67,7 @@ def replay_stream(seed: int) -> np.random.Generator:
     return np.random.default_rng(np.random.SeedSequence(seed).spawn(1)[0])
 
 
-def way_back(
-    learner: Learner, mdp: MDP | Protocol | None, n_actions: int
-) -> NDArray[np.int32] | None:
+def way_back(learner: Learner, mdp: MDP | Protocol | None, n_actions: int) -> Int32s | None:
     """Look up `MDP.way_back` for a learner with a reversible model; None if it needs none.
 
     It is refused if the learner needs it, and there is no such world with so many actions.
@@ -182,7 +181,7 @@ class LogWriter:
         self.excerpt = Excerpt(int(clock.time[0]), int(clock.episode[0]), n_events)
         self.first_row += len(rows)
 
-    def finished(self, n_steps: int, time: NDArray[np.float64] | None = None) -> EventLog:
+    def finished(self, n_steps: int, time: Floats | None = None) -> EventLog:
         """Make a log of the first steps with all backups; empty if `on_block` received them."""
         if self.on_block is not None:
             return self._made(_NO_STEPS, [(_NO_BACKUPS,)], self.excerpt, time)
@@ -219,7 +218,7 @@ class LogWriter:
         steps: NDArray[np.void],
         made: list[tuple[NDArray[np.void], ...]],
         excerpt: Excerpt,
-        time: NDArray[np.float64] | None = None,
+        time: Floats | None = None,
     ) -> EventLog:
         return EventLog.from_run(
             self.run,
@@ -250,7 +249,7 @@ class Driver:
         rng: np.random.Generator,
         replay_rng: np.random.Generator | None,
         known: MDP | None = None,
-        window_ends: NDArray[np.int64] | None = None,
+        window_ends: Ints | None = None,
     ) -> None:
         if log.keeps_any:
             for name, number, most in (
@@ -342,7 +341,7 @@ class Driver:
             self.writer.make_room(self._most_backups())
             self._call(_nowhere(), _NOTHING, course, rows)
 
-    def finish(self, time: NDArray[np.float64] | None = None) -> EventLog:
+    def finish(self, time: Floats | None = None) -> EventLog:
         """End the run, and return the log, except for what `on_block` received."""
         self.writer.hand_over(self.clock, self.memory, is_last=True)
         return self.writer.finished(self.time, time)

@@ -12,6 +12,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from replay.arrays import Bools, Floats, Int32s, Ints
 from replay.checks import MOST_STATES, check_array, check_fits, check_number, check_whole, shown
 from replay.encoders.contract import Coder, Encoder, Walk, check_encoder, prepared
 from replay.jit import address_of
@@ -34,7 +35,7 @@ class EncodedRun(NamedTuple):
 
     log: EventLog
     memory: Any
-    window_rewards: NDArray[np.float64]
+    window_rewards: Floats
     codes: pd.DataFrame
     places: pd.DataFrame
     changes: pd.DataFrame
@@ -44,7 +45,7 @@ def act_encoded(
     environment: Env[Any, Any],
     learner: Learner,
     encoder: Encoder,
-    window_ends: NDArray[np.int64],
+    window_ends: Ints,
     longest: int,
     seed: int,
     log: str,
@@ -129,11 +130,7 @@ def _sizes(learner: Learner, coder: Coder, n_actions: int, n_steps: int, longest
 
 
 def _learn_again(
-    driver: Driver,
-    rows: NDArray[np.void],
-    codes: NDArray[np.int32],
-    is_first: NDArray[np.bool_],
-    action: int,
+    driver: Driver, rows: NDArray[np.void], codes: Int32s, is_first: Bools, action: int
 ) -> None:
     """Let a learner that knows nothing learn all steps of a run, in other codes."""
     entered = np.flatnonzero(~is_first)
@@ -174,9 +171,7 @@ class _Acting:
             return 1
         return 0
 
-    def refit(
-        self, encoder: Encoder, rng: np.random.Generator, step: int
-    ) -> NDArray[np.int32] | None:
+    def refit(self, encoder: Encoder, rng: np.random.Generator, step: int) -> Int32s | None:
         """Fit the encoder again; return the run so far in new codes, None if all are as before."""
         self.coder = prepared(encoder, self._history.walk(), rng, self.coder)
         if _n_codes(self.coder) != self._n_codes:
@@ -252,7 +247,7 @@ class _Observed:
         self._shape: tuple[int, ...] | None = None
         self.has_ended = False
 
-    def reset(self) -> NDArray[np.float64]:
+    def reset(self) -> Floats:
         """Begin an episode; only the first one of all is seeded."""
         found: Any = self.environment.reset(seed=self._seed)
         self._seed = None
@@ -264,7 +259,7 @@ class _Observed:
         self.info = found[1] if isinstance(found[1], Mapping) else {}
         return self._checked(found[0])
 
-    def step(self, action: int) -> tuple[NDArray[np.float64], float, bool, bool]:
+    def step(self, action: int) -> tuple[Floats, float, bool, bool]:
         """Take an action; return observation, reward, and whether the episode has ended."""
         found: Any = self.environment.step(action + self._first_action)
         if not (isinstance(found, tuple) and len(found) == 5):
@@ -302,9 +297,9 @@ class _Observed:
             actions.append(action)
         return Walk(np.array(seen), np.array(is_first), np.array(actions), self.n_actions)
 
-    def _checked(self, observation: object) -> NDArray[np.float64]:
+    def _checked(self, observation: object) -> Floats:
         if type(observation) is np.ndarray and observation.dtype.kind in "fiu":
-            seen: NDArray[np.float64] = observation.astype(np.float64).ravel()
+            seen: Floats = observation.astype(np.float64).ravel()
             if observation.shape == self._shape and math.isfinite(seen.dot(seen)):
                 return seen  # what is not finite, or very large, is looked at below
         if isinstance(observation, Mapping | str | bytes):
@@ -337,16 +332,11 @@ class _History:
         self._is_end = np.zeros(n, dtype=np.bool_)
         self._state = np.full(n, -1, dtype=np.int32)
         self._position = np.full((n, 2), np.nan)
-        self._refitted: list[NDArray[np.int32]] = []  # the moments until each refit, in its codes
+        self._refitted: list[Int32s] = []  # the moments until each refit, in its codes
         self._changes: list[pd.DataFrame] = []
 
     def add(
-        self,
-        seen: NDArray[np.float64],
-        action: int,
-        code: int,
-        info: Mapping[str, Any],
-        is_end: bool = False,
+        self, seen: Floats, action: int, code: int, info: Mapping[str, Any], is_end: bool = False
     ) -> None:
         """Keep an observation and the action that led to it; -1 for the first of an episode."""
         n = self._n
@@ -365,7 +355,7 @@ class _History:
             self._position[n] = place
 
     @property
-    def is_first(self) -> NDArray[np.bool_]:
+    def is_first(self) -> Bools:
         """Whether an episode begins with each observation of the run."""
         return self._action[: self._n] < 0
 
@@ -379,7 +369,7 @@ class _History:
             before.n_actions,
         )
 
-    def encode_again(self, coder: Coder) -> NDArray[np.int32] | None:
+    def encode_again(self, coder: Coder) -> Int32s | None:
         """Encode the run so far in new codes; None if all are as they were."""
         codes = np.empty(self._n, dtype=np.int32)
         for k in range(self._n):
@@ -397,19 +387,14 @@ class _History:
         self._code[self._n - 1] = codes[-1]
         return codes
 
-    def _encodings(self) -> Iterator[NDArray[np.int32]]:
+    def _encodings(self) -> Iterator[Int32s]:
         """Give, for each number of refits, the codes of all moments until the next refit."""
         ends = [*(len(codes) for codes in self._refitted), self._n]
         for codes, end in zip([self._code[:0], *self._refitted], ends, strict=True):
             yield np.append(codes, self._code[len(codes) : end])
 
     def world(
-        self,
-        reward: NDArray[np.float64],
-        places: pd.DataFrame,
-        n_codes: int,
-        n_actions: int,
-        name: str,
+        self, reward: Floats, places: pd.DataFrame, n_codes: int, n_actions: int, name: str
     ) -> MDP:
         """Return the world as it was met: the frequency and mean reward of moves between codes.
 

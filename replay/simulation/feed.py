@@ -13,6 +13,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from replay.arrays import Floats
 from replay.checks import (
     LARGEST_NUMBER,
     MOST_STATES,
@@ -159,7 +160,7 @@ def paid_rewards(
     state: NDArray[np.integer[Any]],
     next_state: NDArray[np.integer[Any]],
     n_states: int,
-) -> NDArray[np.float64]:
+) -> Floats:
     """Return the reward of each step, shape (n_steps,); `rewards` are those of `feed`.
 
     Examples
@@ -195,7 +196,7 @@ class RecordedExperience:
     given: Given  # the steps, in the form that the loop reads
     sizes: Sizes  # size of the world, and the largest size of a learned model
     rests: dict[int, int]  # number of preceding rows -> pauses of rest there
-    time: NDArray[np.float64] | None = None  # (n_steps,): The time of each step, in seconds
+    time: Floats | None = None  # (n_steps,): The time of each step, in seconds
     mdp: MDP | None = None  # the world, if it is known
     # Numbers of preceding rows after which the animal paused within a lap: a learner that replays
     # in all pauses, between laps and at rest, does so there, too.
@@ -230,7 +231,7 @@ class RecordedExperience:
             raise ValueError(f"mdp has {mdp.n_states} states, but n_states is {n_states}.")
         given = _checked(transitions, n_states, n_actions, name)
         steps = given.steps
-        time: NDArray[np.float64] | None = None
+        time: Floats | None = None
         if "time" in transitions:
             time = check_column(transitions, "time", "transitions", kind="number", missing=True)
             known = np.flatnonzero(~np.isnan(time))

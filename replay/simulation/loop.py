@@ -16,6 +16,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from replay.arrays import Bools, Floats, Int32s, Ints
 from replay.checks import located
 from replay.jit import call, count_up_to, inlined, loop_kernel, own_code, uncached_kernel
 from replay.learners.contract import Learner, Pause, Transition
@@ -43,17 +44,17 @@ class World(NamedTuple):
 
     n_actions: int  # number of actions
     # (n_states * n_actions + 1,): where the successors of each pair begin.
-    successor_offset: NDArray[np.int32]
-    successor: NDArray[np.int32]  # (n_transitions,): the states that may be entered
+    successor_offset: Int32s
+    successor: Int32s  # (n_transitions,): the states that may be entered
     # (n_transitions,): their cumulative probabilities within each pair, and the rewards for
     # entering them.
-    cumulative: NDArray[np.float64]
-    reward: NDArray[np.float64]
-    terminal: NDArray[np.bool_]  # (n_states,): where episodes end
+    cumulative: Floats
+    reward: Floats
+    terminal: Bools  # (n_states,): where episodes end
     # (n_starts,): where episodes start; -1 if there is no further episode.
-    start_state: NDArray[np.int32]
+    start_state: Int32s
     # (n_starts,): cumulative probabilities of the start states.
-    start_cumulative: NDArray[np.float64]
+    start_cumulative: Floats
 
 
 class Given(NamedTuple):
@@ -62,8 +63,8 @@ class Given(NamedTuple):
     steps: NDArray[np.void]  # (n_steps,): the recorded steps
     # (n_steps,): the action after each step, and, if an episode ends with this step, the first
     # state of the next one; -1 where it is not known.
-    next_action: NDArray[np.int32]
-    start: NDArray[np.int32]
+    next_action: Int32s
+    start: Int32s
     # 0, or the address of a function that takes the next action and writes the next row, when
     # the loop has come to it; the learner then chooses the next action. If it returns no 0, the
     # loop stops.
@@ -84,14 +85,14 @@ class Clock(NamedTuple):
     does), and the sum of rewards in each.
     """
 
-    state: NDArray[np.int64]
-    action: NDArray[np.int64]
-    time: NDArray[np.int64]
-    episode: NDArray[np.int64]
-    episode_steps: NDArray[np.int64]
-    window: NDArray[np.int64]
-    window_ends: NDArray[np.int64]
-    rewards: NDArray[np.float64]
+    state: Ints
+    action: Ints
+    time: Ints
+    episode: Ints
+    episode_steps: Ints
+    window: Ints
+    window_ends: Ints
+    rewards: Floats
 
 
 class Course(NamedTuple):

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 
+from replay.arrays import Floats, Ints
 from replay.checks import (
     check_choice,
     check_function,
@@ -94,8 +94,8 @@ class Run:
     seed: int
     log: EventLog
     memory: Any
-    window_ends: NDArray[np.int64]
-    window_rewards: NDArray[np.float64]
+    window_ends: Ints
+    window_rewards: Floats
     protocol: Protocol | None = None
     codes: pd.DataFrame | None = None
     places: pd.DataFrame | None = None
@@ -284,7 +284,7 @@ def _lived(
     writer: LogWriter,
     longest: int,
     seed: int,
-    ends: NDArray[np.int64],
+    ends: Ints,
 ) -> Driver:
     """Take a learner through all phases, each with its rest."""
     first = phases[0].mdp

@@ -7,8 +7,8 @@ from itertools import pairwise
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from replay.arrays import Floats
 from replay.learners import find_learner
 from replay.learners.contract import Sizes
 from replay.log.event_log import EventLog
@@ -20,7 +20,7 @@ LONGEST_LAP = 3000
 """After so many steps a lap is cut off, and the animal is carried to the end of the given path."""
 
 
-def noisy(mean: NDArray[np.float64], sd: float, rng: np.random.Generator) -> NDArray[np.float64]:
+def noisy(mean: Floats, sd: float, rng: np.random.Generator) -> Floats:
     """Draw rewards from normal distributions; a reward of the opposite sign becomes 0."""
     drawn = mean.copy()
     varies = mean * sd != 0

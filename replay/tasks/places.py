@@ -18,8 +18,8 @@ from typing import Any, NamedTuple
 
 import networkx as nx
 import numpy as np
-from numpy.typing import NDArray
 
+from replay.arrays import Bools, Floats, Int32s, Ints
 from replay.checks import (
     check_array,
     check_list,
@@ -86,11 +86,11 @@ class _Moves(NamedTuple):
     """
 
     memories: tuple[str, ...]
-    memory: NDArray[np.int64]
-    here: NDArray[np.int64]
-    there: NDArray[np.int64]
-    passing: NDArray[np.int64]
-    ending: NDArray[np.int64]
+    memory: Ints
+    here: Ints
+    there: Ints
+    passing: Ints
+    ending: Ints
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -195,7 +195,7 @@ class Places:
         return self.neighbours[here.node].index(there.node)
 
     @typed
-    def actions(self, path: tuple[int, ...]) -> NDArray[np.int32]:
+    def actions(self, path: tuple[int, ...]) -> Int32s:
         """Return the actions that lead along a path, int32 of shape (n_steps,).
 
         Parameters
@@ -215,7 +215,7 @@ class Places:
         last = len(moves.here) - 1
         states = check_array(path, "path", kind="whole", at_least=0, at_most=last)
         leads = moves.there[states[:-1]] == moves.here[states[1:], None]
-        found: NDArray[np.int32] = np.argmax(leads, axis=1).astype(np.int32)
+        found: Int32s = np.argmax(leads, axis=1).astype(np.int32)
         for step in np.flatnonzero(~leads.any(axis=1)):
             found[step] = self.action(path[step], path[step + 1])
         return found
@@ -310,9 +310,7 @@ class Places:
         memory = np.array([memories.index(state.memory) for state in self.states])
         return _Moves(memories, memory, here, there, passing, ending)
 
-    def _mdp(
-        self, entered: NDArray[np.int64], reward: NDArray[np.float64], stays: NDArray[np.bool_]
-    ) -> MDP:
+    def _mdp(self, entered: Ints, reward: Floats, stays: Bools) -> MDP:
         """Make an MDP from the states entered; where `stays`, the animal stays in its state."""
         for number, action in np.argwhere((entered < 0) & ~stays)[:1]:
             state = self.states[number]
@@ -331,7 +329,7 @@ class Places:
         )
 
     @cached_property
-    def starts(self) -> NDArray[np.int64]:
+    def starts(self) -> Ints:
         """States in which laps may begin."""
         states = (self.start(n, rule.memory) for rule in self.rules for n in rule.start)
         return np.unique([self.number[state] for state in states])

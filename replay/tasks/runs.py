@@ -10,6 +10,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from replay.arrays import Floats, Ints
 from replay.checks import check_choice, check_whole, known_arguments, shown
 from replay.learners import find_learner
 from replay.log.event_log import EventLog
@@ -201,7 +202,7 @@ def _given_laps(
     # States, actions, mean rewards and next states of each lap; most laps are run many times.
     runs: list[tuple[NDArray[Any], ...]] = []
     known: dict[tuple[int, tuple[int, ...]], tuple[NDArray[Any], ...]] = {}
-    means: dict[int, NDArray[np.float64]] = {}
+    means: dict[int, Floats] = {}
     protocol, first = begin_protocol(task, laps_rng)
     lap: Lap | None = first
     while lap is not None:
@@ -245,7 +246,7 @@ def _given_laps(
     }
 
 
-def _closed(task: Task, laps: list[Lap], n_steps: NDArray[np.int64]) -> ClosedMoves:
+def _closed(task: Task, laps: list[Lap], n_steps: Ints) -> ClosedMoves:
     """List which moves between analysed states are closed, and from which step on."""
     begins = np.cumsum(n_steps) - n_steps
     worlds = [lap.world for lap in laps]

@@ -12,8 +12,8 @@ from typing import Any, NamedTuple
 import networkx as nx
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 
+from replay.arrays import Floats, Int32s
 from replay.checks import (
     check_array,
     check_flag,
@@ -275,14 +275,14 @@ class Task:
         return tuple(node for node, _ in self._seen)
 
     @cached_property
-    def analysed(self) -> NDArray[np.int32]:
+    def analysed(self) -> Int32s:
         """State of the model -> analysed state, shape (n_states,)."""
         number = {pair: place for place, pair in enumerate(self._seen)}
         states = self.model.states
         return np.array([number[state.node, state.heading] for state in states], dtype=np.int32)
 
     @cached_property
-    def position(self) -> NDArray[np.float64]:
+    def position(self) -> Floats:
         """Positions of the analysed states, in cm; the two headings of a place lie side by side."""
         places = np.array([self.graph.nodes[node]["pos"] for node in self.node], dtype=float)
         for place, (node, heading) in enumerate(self._seen):

@@ -17,6 +17,7 @@ import networkx as nx
 import numpy as np
 from numpy.typing import NDArray
 
+from replay.arrays import Floats
 from replay.checks import (
     LARGEST_NUMBER,
     check_array,
@@ -147,7 +148,7 @@ def _from_mdp_graph(graph: nx.MultiGraph, name: str | None) -> Transitions:
     def of_nodes(attribute: str) -> list[Any]:
         return [_attribute(data, attribute, f"node {node!r}") for node, data in nodes]
 
-    def of_edges(attribute: str) -> NDArray[np.float64]:
+    def of_edges(attribute: str) -> Floats:
         values = [_attribute(data, attribute, f"edge {(u, v, key)!r}") for u, v, key, data in edges]
         return check_array(values, f"{attribute!r} of the edges", kind="number")
 

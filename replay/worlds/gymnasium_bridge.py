@@ -12,8 +12,9 @@ from inspect import signature
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from replay.arrays import Floats
 from replay.checks import check_array, check_list, check_number, check_whole, shown
 from replay.worlds.transitions import Transitions, check_size
 
@@ -100,7 +101,7 @@ def from_gymnasium(environment: object) -> Transitions:
     )
 
 
-def _start(world: Any, n_states: int) -> NDArray[np.float64] | None:
+def _start(world: Any, n_states: int) -> Floats | None:
     """Return the probability of each first state; None if neither the environment nor P tells.
 
     What `initial_state_distrib` says must agree with `reset`. Without it all resets must lead to
@@ -135,7 +136,7 @@ def _start(world: Any, n_states: int) -> NDArray[np.float64] | None:
             f"{n_states - 1}; got {shown(seen[0])}. Or give it initial_state_distrib, the "
             "probability of each first state."
         ) from None
-    share: NDArray[np.float64] = np.bincount(states, minlength=n_states) / _N_RESETS
+    share: Floats = np.bincount(states, minlength=n_states) / _N_RESETS
     if stated is None:
         if share.max() < 1:
             raise ValueError(
@@ -290,7 +291,7 @@ class ObservedEnv(gymnasium.Wrapper[Any, Any, Any, Any]):
         self,
         env: gymnasium.Env[Any, Any],
         observe: Callable[[int, np.random.Generator], Any],
-        position: NDArray[np.float64] | None,
+        position: Floats | None,
         n_features: int,
     ) -> None:
         super().__init__(env)

@@ -15,8 +15,8 @@ from __future__ import annotations
 from textwrap import dedent
 
 import numpy as np
-from numpy.typing import NDArray
 
+from replay.arrays import Bools, Ints
 from replay.checks import (
     LARGEST_NUMBER,
     SMALLEST_BIN,
@@ -159,7 +159,7 @@ def from_ascii(text: str, cell_size: float = 10.0, name: str = "maze") -> MDP:
     return _with_barriers(maze, between) if len(between) else maze
 
 
-def _read_barriers(lines: list[str]) -> tuple[list[str], NDArray[np.int64]]:
+def _read_barriers(lines: list[str]) -> tuple[list[str], Ints]:
     """Part the lines of a drawing into cells and barriers, as pairs of cells (x, y), (n, 2, 2)."""
     if not set("".join(lines)) & set("|-+"):
         return lines, np.zeros((0, 2, 2), dtype=np.int64)
@@ -183,7 +183,7 @@ def _read_barriers(lines: list[str]) -> tuple[list[str], NDArray[np.int64]]:
     return [line[::2] for line in lines[::2]], np.array(found, dtype=np.int64).reshape(-1, 2, 2)
 
 
-def _with_barriers(maze: MDP, between: NDArray[np.int64]) -> MDP:
+def _with_barriers(maze: MDP, between: Ints) -> MDP:
     """Close the moves between pairs of cells, shape (n, 2, 2); beside walls there are none."""
     number = {label: state for state, label in enumerate(maze.labels or ())}
     pairs = [[number.get((x, y), -1) for x, y in pair] for pair in between.tolist()]
@@ -256,7 +256,7 @@ def two_way_track(length: int = 10) -> MDP:
     return from_ascii(drawn, name="two_way_track")
 
 
-def layout(mdp: MDP) -> NDArray[np.bool_]:
+def layout(mdp: MDP) -> Bools:
     """Recover the walls of a maze from its labels.
 
     Cell (x, y) is the element [y, x] of the result, True where there is a wall, so that
@@ -285,7 +285,7 @@ def layout(mdp: MDP) -> NDArray[np.bool_]:
     return walls
 
 
-def barriers(mdp: MDP) -> NDArray[np.int64]:
+def barriers(mdp: MDP) -> Ints:
     """List the pairs of neighbouring free cells of a maze between which no move leads, (n, 2).
 
     Examples
@@ -304,16 +304,16 @@ def barriers(mdp: MDP) -> NDArray[np.int64]:
     made = np.column_stack((mdp.transition_rows() // mdp.n_actions, mdp.successor))
     size = (mdp.n_states, 1)
     is_open = np.isin(np.sort(pairs, axis=1) @ size, np.sort(made, axis=1) @ size)
-    closed: NDArray[np.int64] = pairs[~is_open]
+    closed: Ints = pairs[~is_open]
     return closed
 
 
-def _try_wall(free: NDArray[np.bool_], rng: np.random.Generator) -> None:
+def _try_wall(free: Bools, rng: np.random.Generator) -> None:
     """Build one wall from a random cell, if there is room."""
     cells = np.flatnonzero(free)
     cell = divmod(int(cells[rng.integers(len(cells))]), free.shape[1])
 
-    def is_clear(grid: NDArray[np.bool_], along: int, across: int) -> bool:
+    def is_clear(grid: Bools, along: int, across: int) -> bool:
         return bool(grid[along - 1 : along + 2, across - 1 : across + 2].all())
 
     if not is_clear(free, *cell):
@@ -332,13 +332,7 @@ def _try_wall(free: NDArray[np.bool_], rng: np.random.Generator) -> None:
     grid[begin : last + 1, across] = False
 
 
-def _maze(
-    free: NDArray[np.bool_],
-    goal: NDArray[np.bool_],
-    start: NDArray[np.bool_],
-    cell_size: float,
-    name: str,
-) -> MDP:
+def _maze(free: Bools, goal: Bools, start: Bools, cell_size: float, name: str) -> MDP:
     """Make the MDP of a grid with a surrounding wall; all tables have shape (width, height)."""
     y, x = np.nonzero(free.T)  # x changes fastest
     number = np.full(free.shape, -1)

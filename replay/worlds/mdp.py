@@ -27,6 +27,7 @@ import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 
+from replay.arrays import Bools, Floats, Int32s
 from replay.checks import check_array, check_text, check_whole, shown
 from replay.worlds import solutions
 from replay.worlds.solutions import Solution
@@ -97,14 +98,14 @@ class MDP:
     array([0.5, 1. , 0. ])
     """
 
-    successor_offset: NDArray[np.int32]
-    successor: NDArray[np.int32]
-    probability: NDArray[np.float64]
-    reward: NDArray[np.float64]
-    start_probability: NDArray[np.float64]
-    terminal: NDArray[np.bool_]
+    successor_offset: Int32s
+    successor: Int32s
+    probability: Floats
+    reward: Floats
+    start_probability: Floats
+    terminal: Bools
     action_names: tuple[str, ...]
-    position: NDArray[np.float64] | None = None
+    position: Floats | None = None
     labels: tuple[Hashable, ...] | None = None
     name: str = "mdp"
 
@@ -174,7 +175,7 @@ class MDP:
         """Number of transitions (s, a, s') with a probability above 0."""
         return len(self.successor)
 
-    def successors(self, state: int, action: int) -> NDArray[np.int32]:
+    def successors(self, state: int, action: int) -> Int32s:
         """States that `action` can lead to from `state`, ascending; none if it is terminal.
 
         Parameters
@@ -307,7 +308,7 @@ class MDP:
             copy=True,
         )
 
-    def expected_reward(self) -> NDArray[np.float64]:
+    def expected_reward(self) -> Floats:
         """Return the mean reward of every pair (s, a), shape (n_states, n_actions); 0 at ends."""
         total = np.bincount(
             self.transition_rows(),
@@ -317,31 +318,31 @@ class MDP:
         return total.astype(float).reshape(self.n_states, self.n_actions)
 
     @cached_property
-    def cumulative_probability(self) -> NDArray[np.float64]:
+    def cumulative_probability(self) -> Floats:
         """Cumulative P(s' | s, a) within each row, shape (n_transitions,)."""
         total = np.cumsum(self.probability)
         before = np.concatenate(([0.0], total))[self.successor_offset[self.transition_rows()]]
         return total - before
 
     @cached_property
-    def steps_to_end(self) -> NDArray[np.float64]:
+    def steps_to_end(self) -> Floats:
         """Least number of steps to a terminal state; infinite without a path; shape (n_states,)."""
         return solutions.steps_to_end(self.transition_matrix(), self.terminal, self.n_actions)
 
     @cached_property
-    def start_states(self) -> NDArray[np.int32]:
+    def start_states(self) -> Int32s:
         """States in which episodes may start, ascending."""
         states = np.flatnonzero(self.start_probability).astype(np.int32)
         states.setflags(write=False)
         return states
 
     @cached_property
-    def cumulative_start_probability(self) -> NDArray[np.float64]:
+    def cumulative_start_probability(self) -> Floats:
         """Cumulative probabilities of `start_states`."""
         return self.start_probability[self.start_states].cumsum()
 
     @cached_property
-    def lost_starts(self) -> NDArray[np.int32]:
+    def lost_starts(self) -> Int32s:
         """Start states of a world with ends from which none can be reached, ascending."""
         is_lost = np.isinf(self.steps_to_end[self.start_states]) & self.terminal.any()
         return self.start_states[is_lost]
@@ -357,7 +358,7 @@ class MDP:
         return int(np.count_nonzero(self.terminal)) * len(self.start_states)
 
     @cached_property
-    def way_back(self) -> NDArray[np.int32]:
+    def way_back(self) -> Int32s:
         """First action that undoes each pair (s, a), shape (n_states, n_actions); -1 if none does.
 
         Only for pairs with a certain outcome: a leads with certainty from s to another state, and
@@ -792,7 +793,7 @@ class MDP:
         return MDP, tuple(getattr(self, field.name) for field in fields(self))
 
 
-def uniform_policy(mdp: MDP) -> NDArray[np.float64]:
+def uniform_policy(mdp: MDP) -> Floats:
     """Return the policy of an animal that chooses actions at random.
 
     Shape (n_states, n_actions).
@@ -809,7 +810,7 @@ def _is_whole(place: object) -> bool:
     return isinstance(place, int | np.integer) and not isinstance(place, bool)
 
 
-def _numbers_of_32_bits(name: str, given: object) -> NDArray[np.int32]:
+def _numbers_of_32_bits(name: str, given: object) -> Int32s:
     return check_array(given, name, kind="whole", at_least=0, at_most=2**31 - 1).astype(np.int32)
 
 

@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from replay.arrays import Floats
 from replay.checks import check_array, check_number, check_whole, shown
 from replay.worlds.mdp import MDP
 
@@ -177,7 +178,7 @@ def aliased(mdp: MDP, looks: ArrayLike, *, max_episode_steps: int | None = None)
     return ObservedEnv(mdp.to_gymnasium(max_episode_steps), observe, mdp.position, 1)
 
 
-def check_looks(mdp: MDP, looks: ArrayLike) -> NDArray[np.float64]:
+def check_looks(mdp: MDP, looks: ArrayLike) -> Floats:
     """Return what is seen in each state of a world, one number each, or say what is wrong."""
     if not isinstance(mdp, MDP):
         raise TypeError(f"mdp must be an MDP, got {shown(mdp)}.")

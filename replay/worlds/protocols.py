@@ -17,6 +17,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
+from replay.arrays import Int32s, Ints
 from replay.checks import check_array, check_list, check_text, check_whole, shown
 from replay.worlds.mdp import MDP
 
@@ -136,12 +137,12 @@ class Protocol:
         return int(self.ends[-1])
 
     @cached_property
-    def ends(self) -> NDArray[np.int64]:
+    def ends(self) -> Ints:
         """The step of the run at which each phase ends (exclusive), shape (n_phases,)."""
         return np.cumsum([phase.n_steps for phase in self.phases])
 
     @property
-    def changes(self) -> NDArray[np.int64]:
+    def changes(self) -> Ints:
         """The first step of each phase after the first one, shape (n_phases - 1,)."""
         return self.ends[:-1]
 
@@ -181,7 +182,7 @@ class Protocol:
         return int(np.count_nonzero(self.phases[0].mdp.terminal) * np.count_nonzero(starts))
 
     @cached_property
-    def way_back(self) -> NDArray[np.int32]:
+    def way_back(self) -> Int32s:
         """Action that undoes each pair (s, a) in all phases; -1 if none does.
 
         See :attr:`replay.worlds.mdp.MDP.way_back`. A move that is blocked in some

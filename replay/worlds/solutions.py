@@ -23,6 +23,7 @@ from scipy import sparse
 from scipy.sparse import csgraph
 from scipy.sparse.linalg import splu
 
+from replay.arrays import Bools, Floats, Ints
 from replay.checks import check_array, check_number, shown
 
 # Actions are tied if their values differ by less than this share of the rewards summed in them.
@@ -44,9 +45,9 @@ class Solution(NamedTuple):
         Number of policies that were evaluated.
     """
 
-    state_values: NDArray[np.float64]
-    action_values: NDArray[np.float64]
-    policy: NDArray[np.int64]
+    state_values: Floats
+    action_values: Floats
+    policy: Ints
     n_iterations: int
 
     def __repr__(self) -> str:
@@ -60,10 +61,7 @@ class Solution(NamedTuple):
 
 
 def solve(
-    transition: sparse.csr_array,
-    reward: NDArray[np.float64],
-    terminal: NDArray[np.bool_],
-    discount: float,
+    transition: sparse.csr_array, reward: Floats, terminal: Bools, discount: float
 ) -> Solution:
     """Solve an MDP exactly by policy iteration.
 
@@ -75,10 +73,8 @@ def solve(
     n_states, n_actions = reward.shape
     states = np.arange(n_states)
 
-    def look_ahead(
-        rewards: NDArray[np.float64], values: NDArray[np.float64]
-    ) -> NDArray[np.float64]:
-        ahead: NDArray[np.float64] = (transition @ values).reshape(reward.shape)
+    def look_ahead(rewards: Floats, values: Floats) -> Floats:
+        ahead: Floats = (transition @ values).reshape(reward.shape)
         return rewards + discount * ahead
 
     if discount == 1:
@@ -119,9 +115,9 @@ def solve(
 
 def reward_rate(
     transition: sparse.csr_array,
-    reward: NDArray[np.float64],
-    start_probability: NDArray[np.float64],
-    terminal: NDArray[np.bool_],
+    reward: Floats,
+    start_probability: Floats,
+    terminal: Bools,
     policy: object,
     epsilon: float = 0.0,
 ) -> float:
@@ -179,7 +175,7 @@ def reward_rate(
     return float(total / steps)
 
 
-def _solved(matrix: Any, right: NDArray[np.float64]) -> NDArray[np.float64]:
+def _solved(matrix: Any, right: Floats) -> Floats:
     """Solve a sparse linear system, with the same bits on any processor.
 
     The order in which linear algebra sums, and with it the last digits, depends on the processor.
@@ -187,7 +183,7 @@ def _solved(matrix: Any, right: NDArray[np.float64]) -> NDArray[np.float64]:
     """
     rows = matrix.tocsr()
     decomposition = _decomposed(rows)
-    solution: NDArray[np.float64] = decomposition.solve(right)
+    solution: Floats = decomposition.solve(right)
     # Dekker's halves, whose products are exact, give the rounding errors of products, too:
     # Dekker (1971), https://doi.org/10.1007/BF01397083.
     factors = rows.data, solution[rows.indices]
@@ -200,7 +196,7 @@ def _solved(matrix: Any, right: NDArray[np.float64]) -> NDArray[np.float64]:
         math.fsum([right[row], *-product[begin:end], *-error[begin:end]])
         for row, (begin, end) in enumerate(pairwise(rows.indptr))
     ]
-    correction: NDArray[np.float64] = decomposition.solve(np.array(residual))
+    correction: Floats = decomposition.solve(np.array(residual))
     return solution + correction
 
 
@@ -215,9 +211,7 @@ def _decomposed(matrix: Any) -> Any:
         ) from None
 
 
-def _action_probability(
-    terminal: NDArray[np.bool_], n_actions: int, policy: object, epsilon: float
-) -> NDArray[np.float64]:
+def _action_probability(terminal: Bools, n_actions: int, policy: object, epsilon: float) -> Floats:
     """Return the probability of each action in each state, exploration included."""
     epsilon = check_number("epsilon", epsilon, at_least=0, at_most=1)
     shape = (len(terminal), n_actions)
@@ -248,9 +242,7 @@ def _action_probability(
     return (1 - epsilon) * choice + epsilon / n_actions
 
 
-def steps_to_end(
-    transition: sparse.csr_array, terminal: NDArray[np.bool_], n_actions: int
-) -> NDArray[np.float64]:
+def steps_to_end(transition: sparse.csr_array, terminal: Bools, n_actions: int) -> Floats:
     """Compute the least number of steps from each state to a terminal one.
 
     Shape (n_states,); infinite where no path leads to a terminal state.
@@ -265,17 +257,15 @@ def steps_to_end(
     return _steps_to_end(any_action, terminal)
 
 
-def _steps_to_end(chain: sparse.csr_array, terminal: NDArray[np.bool_]) -> NDArray[np.float64]:
+def _steps_to_end(chain: sparse.csr_array, terminal: Bools) -> Floats:
     """Compute the least number of steps to a terminal state; infinite without a path."""
-    steps: NDArray[np.float64] = csgraph.dijkstra(
+    steps: Floats = csgraph.dijkstra(
         chain.T, indices=np.flatnonzero(terminal), unweighted=True, min_only=True
     )
     return steps
 
 
-def _nearest_end_policy(
-    transition: sparse.csr_array, terminal: NDArray[np.bool_]
-) -> NDArray[np.int64]:
+def _nearest_end_policy(transition: sparse.csr_array, terminal: Bools) -> Ints:
     """Return a policy under which every episode ends with certainty."""
     n_rows, n_states = transition.shape
     n_actions = n_rows // n_states
@@ -294,7 +284,7 @@ def _nearest_end_policy(
     nearest = np.full(n_rows, np.inf)
     rows = np.repeat(np.arange(n_rows), np.diff(transition.indptr))
     np.minimum.at(nearest, rows, steps[transition.indices])
-    policy: NDArray[np.int64] = nearest.reshape(n_states, n_actions).argmin(axis=1)
+    policy: Ints = nearest.reshape(n_states, n_actions).argmin(axis=1)
     return policy
 
 

@@ -16,8 +16,9 @@ from numbers import Real
 
 import networkx as nx
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from replay.arrays import Floats
 from replay.checks import (
     LARGEST_NUMBER,
     check_array,
@@ -236,8 +237,8 @@ def _check_apart(
     graph: nx.Graph,
     line: tuple[Hashable, Hashable],
     other: tuple[Hashable, Hashable],
-    ends: NDArray[np.float64],
-    others: NDArray[np.float64],
+    ends: Floats,
+    others: Floats,
     close: float,
 ) -> None:
     """Refuse two lines that meet in no common node; one without length is a node, listed last."""
@@ -282,7 +283,7 @@ def _length(name: str, value: float) -> float:
     return check_number(name, value, at_least=0.1, at_most=1e7, hint="It is in cm.")
 
 
-def _circle(n_points: int) -> NDArray[np.float64]:
+def _circle(n_points: int) -> Floats:
     """Return points on the unit circle, anticlockwise from the right."""
     n_points = check_whole("n_segments", n_points, at_least=3, at_most=_MOST_SEGMENTS)
     angle = 2 * np.pi * np.arange(n_points) / n_points

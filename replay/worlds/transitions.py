@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from replay.arrays import Bools, Floats, Ints
 from replay.checks import LARGEST_NUMBER, check_array, check_list, check_text, shown
 
 _MOST_ROWS = 2**31 - 2  # pairs of state and action are numbered by int32
@@ -20,15 +21,15 @@ _MOST_ROWS = 2**31 - 2  # pairs of state and action are numbered by int32
 class Transitions(NamedTuple):
     """The transitions (s, a, s') of an MDP, each once, in any order."""
 
-    state: NDArray[np.int64]  # of each transition, shape (n_transitions,)
-    action: NDArray[np.int64]
-    next_state: NDArray[np.int64]
-    probability: NDArray[np.float64]  # (n_transitions,): P(s' | s, a) and r(s, a, s')
-    reward: NDArray[np.float64]
-    start_probability: NDArray[np.float64]  # (n_states,): Distribution of an episode's first state
-    terminal: NDArray[np.bool_]  # (n_states,): Whether entering a state ends the episode
+    state: Ints  # of each transition, shape (n_transitions,)
+    action: Ints
+    next_state: Ints
+    probability: Floats  # (n_transitions,): P(s' | s, a) and r(s, a, s')
+    reward: Floats
+    start_probability: Floats  # (n_states,): Distribution of an episode's first state
+    terminal: Bools  # (n_states,): Whether entering a state ends the episode
     action_names: tuple[str, ...]  # of length n_actions
-    position: NDArray[np.float64] | None  # (n_states, 2): Positions of the states, in cm
+    position: Floats | None  # (n_states, 2): Positions of the states, in cm
     labels: tuple[Hashable, ...] | None  # the user's names of the states
     name: str
 
@@ -78,11 +79,9 @@ def list_transitions(
         state, action, next_state = np.nonzero(np.where(mask[:, None, None], 0, table))
         probability = table[state, action, next_state]
     check_indices("next state", next_state, n_states, state, action)
-    key: tuple[NDArray[np.int64], ...] = {
-        1: (next_state,),
-        2: (state, action),
-        3: (state, action, next_state),
-    }[rewards.ndim]
+    key: tuple[Ints, ...] = {1: (next_state,), 2: (state, action), 3: (state, action, next_state)}[
+        rewards.ndim
+    ]
     names = [str(a) for a in range(n_actions)] if action_names is None else action_names
     return Transitions(
         state,
@@ -99,7 +98,7 @@ def list_transitions(
     )
 
 
-def close_moves(world: Transitions, is_closed: NDArray[np.bool_]) -> Transitions:
+def close_moves(world: Transitions, is_closed: Bools) -> Transitions:
     """Let some transitions, given as a mask, leave the animal in place, unrewarded.
 
     Where an action could already leave it there, the reward becomes the mean of both outcomes.
@@ -111,7 +110,7 @@ def close_moves(world: Transitions, is_closed: NDArray[np.bool_]) -> Transitions
     _, first, same, count = np.unique(
         outcome, return_index=True, return_inverse=True, return_counts=True
     )
-    probability: NDArray[np.float64] = np.bincount(same, weights=world.probability).astype(float)
+    probability: Floats = np.bincount(same, weights=world.probability).astype(float)
     mean = np.bincount(same, weights=world.probability * rewards) / probability
     return world._replace(
         state=world.state[first],
@@ -122,7 +121,7 @@ def close_moves(world: Transitions, is_closed: NDArray[np.bool_]) -> Transitions
     )
 
 
-def terminal_mask(terminal: object, n_states: int) -> NDArray[np.bool_]:
+def terminal_mask(terminal: object, n_states: int) -> Bools:
     """Convert terminal states, given as a mask or as a list, to a mask."""
     given = np.atleast_1d(check_array(terminal, "terminal", kind="number", n_dims=None))
     flags = np.asarray(terminal)
@@ -148,7 +147,7 @@ def terminal_mask(terminal: object, n_states: int) -> NDArray[np.bool_]:
     return mask
 
 
-def start_distribution(start: object, terminal: NDArray[np.bool_]) -> NDArray[np.float64]:
+def start_distribution(start: object, terminal: Bools) -> Floats:
     """Return the distribution of an episode's first state.
 
     `start` is one state, or the probability of each; by default all states that are not terminal
@@ -170,7 +169,7 @@ def start_distribution(start: object, terminal: NDArray[np.bool_]) -> NDArray[np
     return check_array(start, what, kind="number")
 
 
-def check_rewards(reward: object, n_dims: int | None = 1) -> NDArray[np.float64]:
+def check_rewards(reward: object, n_dims: int | None = 1) -> Floats:
     """Check rewards.
 
     `n_dims` None allows any number of dimensions.
@@ -194,7 +193,7 @@ def check_action_names(names: object) -> tuple[str, ...]:
     return listed
 
 
-def check_position(position: object, n_states: int) -> NDArray[np.float64] | None:
+def check_position(position: object, n_states: int) -> Floats | None:
     """Check the positions of states.
 
     Shape (n_states, 2), in cm.

@@ -13,8 +13,8 @@ References
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
+from replay.arrays import Floats, Ints
 from replay.checks import MOST_STATES, check_choice, check_seed, check_whole, shown
 from replay.worlds.mdp import MDP
 
@@ -137,17 +137,17 @@ def _check_size(**sizes: int) -> None:
         )
 
 
-def _levels(depth: int, branching: int) -> NDArray[np.int64]:
+def _levels(depth: int, branching: int) -> Ints:
     """Return the level of each state except the terminal one; that of the root is 0."""
     return np.repeat(np.arange(depth), branching ** np.arange(depth))
 
 
-def _children(n_states: int, branching: int) -> NDArray[np.int64]:
+def _children(n_states: int, branching: int) -> Ints:
     """Return the numbers of the children of each state, shape (n_states, branching)."""
     return branching * np.arange(n_states)[:, None] + np.arange(branching) + 1
 
 
-def _position(level: NDArray[np.int64], branching: int) -> NDArray[np.float64]:
+def _position(level: Ints, branching: int) -> Floats:
     """Return positions for a drawing (cm): parents centred above their children, the end below."""
     depth = level[-1] + 1
     width, height = 20.0 * depth, 10.0

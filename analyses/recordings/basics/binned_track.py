@@ -22,12 +22,13 @@ from typing import NamedTuple
 
 import networkx as nx
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from scipy.sparse import csr_array
 from scipy.sparse.csgraph import connected_components, dijkstra, shortest_path
 from scipy.spatial import KDTree
 
 from analyses.recordings.basics.settings import Settings
+from replay.arrays import Bools, Floats, Int32s, Ints
 from replay.checks import (
     check_array,
     check_bin_size,
@@ -48,36 +49,36 @@ class BinnedTrack(NamedTuple):
     """A track graph divided into bins, edge by edge in the order of the graph."""
 
     nodes: tuple[Hashable, ...]  # the nodes of the graph
-    node_position: NDArray[np.float64]  # (n_nodes, 2): their positions, in cm
-    edges: NDArray[np.int32]  # (n_edges, 2): the two nodes of each edge, as indices into `nodes`
-    length: NDArray[np.float64]  # (n_edges,): the length of each edge, in cm
+    node_position: Floats  # (n_nodes, 2): their positions, in cm
+    edges: Int32s  # (n_edges, 2): the two nodes of each edge, as indices into `nodes`
+    length: Floats  # (n_edges,): the length of each edge, in cm
     # (n_nodes, n_nodes): the shortest distance between two nodes along the track, in cm; infinite
     # between components
-    node_distance: NDArray[np.float64]
-    edge: NDArray[np.int32]  # (n_bins,): the edge of each bin
+    node_distance: Floats
+    edge: Int32s  # (n_bins,): the edge of each bin
     # (n_bins,): the distance of each bin's centre from the first node of its edge, in cm
-    offset: NDArray[np.float64]
-    position: NDArray[np.float64]  # (n_bins, 2): the centre of each bin, in cm
-    width: NDArray[np.float64]  # (n_bins,): the length of each bin, in cm
+    offset: Floats
+    position: Floats  # (n_bins, 2): the centre of each bin, in cm
+    width: Floats  # (n_bins,): the length of each bin, in cm
     # (n_bins, n_bins): the shortest distance between the centres of two bins along the track, in
     # cm; infinite between components
-    distance: NDArray[np.float64]
+    distance: Floats
     # (n_bins,): the connected component of each bin, from 0, in the order of the graph's nodes
-    component: NDArray[np.int32]
+    component: Int32s
     # (n_edges, 2): the edges in the order in which the graph's `edge_order` lays them end to end,
     # each as two indices into `nodes`, from its beginning to its end; empty if the graph has no
     # order
-    edge_order: NDArray[np.int32]
+    edge_order: Int32s
     # (n_edges - 1,): the gaps between these edges by the graph's `edge_spacing`, in cm; empty
     # without an order
-    edge_spacing: NDArray[np.float64]
+    edge_spacing: Floats
     # the side of the square bins of an arena, in cm; 0 on a track. In an arena each bin is a node,
     # and `edge` and `offset` are those of one of its edges; distances are straight where nothing is
     # in the way
     square: float = 0.0
     whole: BinnedTrack | None = None  # the track with the bins that `only` left out, if it did
     # (n_bins,): the numbers of the bins there
-    kept: NDArray[np.int64] = np.empty(0, dtype=np.int64)
+    kept: Ints = np.empty(0, dtype=np.int64)
 
     def only(self, bins: ArrayLike) -> BinnedTrack:
         """Leave out all but some bins of a track; places in others belong to the nearest of these.
@@ -117,13 +118,13 @@ class Projection(NamedTuple):
     """Positions projected to the nearest point of a track."""
 
     # (n_samples,): the edge of the nearest point; -1 if the position is unknown
-    edge: NDArray[np.int32]
+    edge: Int32s
     # (n_samples,): the distance of that point from the first node of the edge, in cm; NaN if
     # unknown
-    offset: NDArray[np.float64]
+    offset: Floats
     # (n_samples,): the distance of the position from the track, in cm; NaN if unknown
-    away: NDArray[np.float64]
-    bin: NDArray[np.int32]  # (n_samples,): the bin that contains the point; -1 if unknown
+    away: Floats
+    bin: Int32s  # (n_samples,): the bin that contains the point; -1 if unknown
 
 
 def cut_track(graph: nx.Graph, bin_size: float = Settings().bin_size) -> BinnedTrack:
@@ -180,9 +181,7 @@ def cut_track(graph: nx.Graph, bin_size: float = Settings().bin_size) -> BinnedT
     )  # fmt: skip
 
 
-def _read_graph(
-    graph: nx.Graph,
-) -> tuple[tuple[Hashable, ...], NDArray[np.float64], NDArray[np.int32]]:
+def _read_graph(graph: nx.Graph) -> tuple[tuple[Hashable, ...], Floats, Int32s]:
     if not isinstance(graph, nx.Graph) or graph.is_directed() or graph.is_multigraph():
         raise TypeError(
             f"A track graph must be an undirected networkx.Graph, got {type(graph).__name__}: the "
@@ -219,9 +218,7 @@ def _read_graph(
     return nodes, position, np.array(edges, dtype=np.int32)
 
 
-def _laid_out(
-    graph: nx.Graph, nodes: Sequence[Hashable]
-) -> tuple[NDArray[np.int32], NDArray[np.float64]]:
+def _laid_out(graph: nx.Graph, nodes: Sequence[Hashable]) -> tuple[Int32s, Floats]:
     """Read the linearisation of the graph, if it includes all edges."""
     name = "The edge_order of the track graph"
     order = [check_list(name, edge) for edge in check_list(name, graph.graph.get("edge_order", ()))]
@@ -248,10 +245,7 @@ def _laid_out(
 
 
 def _cut_arena(
-    size: object,
-    nodes: tuple[Hashable, ...],
-    position: NDArray[np.float64],
-    edges: NDArray[np.int32],
+    size: object, nodes: tuple[Hashable, ...], position: Floats, edges: Int32s
 ) -> BinnedTrack:
     square = check_number("The size of the bins of an arena, in cm,", size, at_least=1e-6)
     n_bins = len(nodes)
@@ -275,7 +269,7 @@ def _cut_arena(
 
 
 @lru_cache(maxsize=4)
-def _through_free_space(centres: bytes, pairs: bytes, square: float) -> NDArray[np.float64]:
+def _through_free_space(centres: bytes, pairs: bytes, square: float) -> Floats:
     """Compute the distances between the bins of an arena.
 
     Where a shortest path over neighbours is as short as without any wall, nothing is in the way,
@@ -285,7 +279,7 @@ def _through_free_space(centres: bytes, pairs: bytes, square: float) -> NDArray[
     one, other = np.frombuffer(pairs, dtype=np.int32).reshape(-1, 2).T
     length = np.hypot(*(position[one] - position[other]).T)
     joined = csr_array((length, (one, other)), shape=(len(position), len(position)))
-    found: NDArray[np.float64] = dijkstra(joined, directed=False)
+    found: Floats = dijkstra(joined, directed=False)
     for row, here in zip(found, position, strict=True):
         along = np.abs(position - here)
         unhindered = along.max(axis=1) + (np.sqrt(2) - 1) * along.min(axis=1)
@@ -342,12 +336,12 @@ def project(track: BinnedTrack, position: ArrayLike) -> Projection:
     return Projection(edge, offset, np.where(known, best, np.nan), bins)
 
 
-def bins_between(track: BinnedTrack, nodes: Sequence[str]) -> NDArray[np.bool_]:
+def bins_between(track: BinnedTrack, nodes: Sequence[str]) -> Bools:
     """Find the bins on the edges between the given nodes of a track."""
     names = [str(node) for node in track.nodes]
     chosen = {names.index(check_choice("node of the track", str(node), names)) for node in nodes}
     edges = np.isin(track.edges, list(chosen)).sum(axis=1) == 2
-    inside: NDArray[np.bool_] = edges[track.edge]
+    inside: Bools = edges[track.edge]
     if not inside.any():
         why = "that the animal ever ran " if edges.any() else ""
         raise ValueError(
@@ -357,7 +351,7 @@ def bins_between(track: BinnedTrack, nodes: Sequence[str]) -> NDArray[np.bool_]:
     return inside
 
 
-def bins_on_way(track: BinnedTrack, begin: int, end: int) -> NDArray[np.int64]:
+def bins_on_way(track: BinnedTrack, begin: int, end: int) -> Ints:
     """List the bins on the shortest way from one bin to another, in order.
 
     Where there are several such ways along a track, their bins are listed together; in an arena the

@@ -12,9 +12,9 @@ from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from analyses.recordings.basics.binned_track import BinnedTrack
+from replay.arrays import Floats
 
 _GAP = 0.07
 
@@ -22,8 +22,8 @@ _GAP = 0.07
 class LinearisedTrack(NamedTuple):
     """A track laid out on a line."""
 
-    low: NDArray[np.float64]  # (n_bins,): the limits of each bin of the track along the line, in cm
-    high: NDArray[np.float64]  # (n_bins,)
+    low: Floats  # (n_bins,): the limits of each bin of the track along the line, in cm
+    high: Floats  # (n_bins,)
     # the positions at which the line passes a node of the graph, in cm, and the node's name
     nodes: tuple[tuple[float, str], ...]
     # the limits of each gap between two separate tracks, in cm
@@ -31,7 +31,7 @@ class LinearisedTrack(NamedTuple):
     length: float  # the length of the line with its gaps, in cm
 
     @property
-    def centre(self) -> NDArray[np.float64]:
+    def centre(self) -> Floats:
         """The centre of each bin along the line, in cm."""
         return (self.low + self.high) / 2
 
@@ -97,9 +97,7 @@ def _own_order(track: BinnedTrack) -> list[tuple[int, int, int]]:
     return order
 
 
-def _onwards(
-    track: BinnedTrack, left: set[int], here: int, heading: NDArray[np.float64]
-) -> int | None:
+def _onwards(track: BinnedTrack, left: set[int], here: int, heading: Floats) -> int | None:
     """Choose the corridor that continues most nearly straight."""
     best, found = -np.inf, None
     for edge in sorted(left):

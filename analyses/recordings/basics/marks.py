@@ -25,6 +25,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.cluster.vq import kmeans2, vq
 
 from analyses.recordings.basics.observed import check_times
+from replay.arrays import Floats, Ints
 from replay.checks import check_array
 
 _MOST_CLASSES, _SPIKES_OF_CLASS = 16, 100
@@ -35,8 +36,8 @@ _SEED = 0  # of k-means
 class MarkClasses(NamedTuple):
     """The spikes of each class of marks."""
 
-    spikes: tuple[NDArray[np.float64], ...]  # the spike times of each class, in s
-    electrode: NDArray[np.int64]  # (n_classes,): its electrode, ascending
+    spikes: tuple[Floats, ...]  # the spike times of each class, in s
+    electrode: Ints  # (n_classes,): its electrode, ascending
 
 
 def classes_of_marks(times: Sequence[ArrayLike], marks: Sequence[ArrayLike]) -> MarkClasses:
@@ -44,7 +45,7 @@ def classes_of_marks(times: Sequence[ArrayLike], marks: Sequence[ArrayLike]) -> 
 
     `times` (s) and `marks`, shape (n_spikes, n_features), are those of each electrode.
     """
-    spikes: list[NDArray[np.float64]] = []
+    spikes: list[Floats] = []
     electrode: list[int] = []
     for number, (time, given) in enumerate(zip(times, marks, strict=True)):
         what = f"The marks of electrode {number}"
@@ -64,7 +65,7 @@ def classes_of_marks(times: Sequence[ArrayLike], marks: Sequence[ArrayLike]) -> 
     return MarkClasses(tuple(spikes), np.array(electrode, dtype=np.int64))
 
 
-def describe_classes(spikes: Sequence[NDArray[np.float64]], electrode: NDArray[np.int64]) -> str:
+def describe_classes(spikes: Sequence[Floats], electrode: Ints) -> str:
     """Describe classes of marks in a phrase.
 
     Examples
@@ -79,7 +80,7 @@ def describe_classes(spikes: Sequence[NDArray[np.float64]], electrode: NDArray[n
     )
 
 
-def _classes(marks: NDArray[np.float64]) -> NDArray[np.int64]:
+def _classes(marks: Floats) -> Ints:
     """Find the class of each mark; classes are numbered along the direction of most variance."""
     spread = marks.std(axis=0)
     scaled = (marks - marks.mean(axis=0)) / np.where(spread > 0, spread, 1.0)
@@ -97,7 +98,7 @@ def _classes(marks: NDArray[np.float64]) -> NDArray[np.int64]:
     return np.asarray(numbered, dtype=np.int64)
 
 
-def exchanged(electrode: NDArray[np.integer], rng: np.random.Generator) -> NDArray[np.int64]:
+def exchanged(electrode: NDArray[np.integer], rng: np.random.Generator) -> Ints:
     """Draw for each class the one whose positions it gets: all of an electrode from another one.
 
     If each has an electrode of its own, as sorted cells do, this is a permutation.

@@ -13,13 +13,14 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from replay.arrays import Bools, Floats, Ints
 from replay.checks import check_array, check_list
 
 _TIME_BIN = 0.005  # s
 _AMONG_EARLIER = 10  # changes between stretches for each step back: rows in any order have 2
 
 
-def check_times(values: object, what: str) -> NDArray[np.float64]:
+def check_times(values: object, what: str) -> Floats:
     """Check a list of times in s: finite numbers with enough digits.
 
     Examples
@@ -56,9 +57,7 @@ def check_digits(values: object, what: str) -> None:
         )
 
 
-def order_in_time(
-    times: NDArray[np.float64], what: str, *, is_sampled: bool = False
-) -> NDArray[np.intp] | None:
+def order_in_time(times: Floats, what: str, *, is_sampled: bool = False) -> NDArray[np.intp] | None:
     """Check times, and return the order in which they ascend; None if they do.
 
     What is sampled has one row at a time. If its times go back and then on among earlier ones,
@@ -80,9 +79,7 @@ def order_in_time(
     return order
 
 
-def stretches(
-    time: NDArray[np.float64], longest_step: float
-) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+def stretches(time: Floats, longest_step: float) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
     """Find where each stretch of samples without a longer step begins, and where it ends."""
     cut = np.flatnonzero(np.diff(time) > longest_step) + 1
     return np.append(0, cut), np.append(cut, len(time))
@@ -95,7 +92,7 @@ LONGEST_LOST = 5.0
 _MOST_OUTSIDE = 0.5  # of the spikes: otherwise intervals are on another clock
 
 
-def joined(intervals: ArrayLike) -> NDArray[np.float64]:
+def joined(intervals: ArrayLike) -> Floats:
     """Sort intervals, and join those that touch or overlap.
 
     Examples
@@ -111,7 +108,7 @@ def joined(intervals: ArrayLike) -> NDArray[np.float64]:
     return np.stack([pairs[is_new, 0], end[last]], axis=1)
 
 
-def common(one: NDArray[np.float64], other: NDArray[np.float64]) -> NDArray[np.float64]:
+def common(one: Floats, other: Floats) -> Floats:
     """Return what two sets of joined intervals have in common.
 
     Examples
@@ -124,7 +121,7 @@ def common(one: NDArray[np.float64], other: NDArray[np.float64]) -> NDArray[np.f
     return np.stack([begin, end], axis=1)[end > begin]
 
 
-def outside_of(intervals: ArrayLike) -> NDArray[np.float64]:
+def outside_of(intervals: ArrayLike) -> Floats:
     """Return all times outside of some intervals, as intervals.
 
     Examples
@@ -135,9 +132,7 @@ def outside_of(intervals: ArrayLike) -> NDArray[np.float64]:
     return np.concatenate([[-np.inf], joined(intervals).ravel(), [np.inf]]).reshape(-1, 2)
 
 
-def within(
-    intervals: NDArray[np.float64], begin: ArrayLike, end: ArrayLike | None = None
-) -> NDArray[np.bool_]:
+def within(intervals: Floats, begin: ArrayLike, end: ArrayLike | None = None) -> Bools:
     """Find the times, or the whole periods, that lie within one of some joined intervals.
 
     Examples
@@ -152,7 +147,7 @@ def within(
     return np.asarray(last <= ends[at])
 
 
-def seconds_in(intervals: NDArray[np.float64], begin: float, end: float) -> float:
+def seconds_in(intervals: Floats, begin: float, end: float) -> float:
     """Return how many seconds of a period lie within joined intervals.
 
     Examples
@@ -163,7 +158,7 @@ def seconds_in(intervals: NDArray[np.float64], begin: float, end: float) -> floa
     return float(np.diff(common(intervals, np.array([[begin, end]])), axis=1).sum())
 
 
-def tracked(time: NDArray[np.float64]) -> NDArray[np.float64]:
+def tracked(time: Floats) -> Floats:
     """Find the intervals of positions, given the times of those that are known."""
     begins = np.flatnonzero(np.diff(time, prepend=-np.inf) > LONGEST_GAP)
     ends = np.append(begins[1:], len(time))[: len(begins)] - 1
@@ -175,8 +170,8 @@ class Seen(NamedTuple):
 
     # (n_periods,): the row of `cells`; -1 where none is observed throughout, or not always the same
     # ones
-    number: NDArray[np.int64]
-    cells: NDArray[np.bool_]  # (n_sets, n_cells): sets of cells that are observed together
+    number: Ints
+    cells: Bools  # (n_sets, n_cells): sets of cells that are observed together
 
     @classmethod
     def all(cls, n_periods: int, n_cells: int) -> Seen:
@@ -187,18 +182,18 @@ class Seen(NamedTuple):
         """Return the same of some cells."""
         return Seen(self.number, self.cells[:, cells])
 
-    def sums(self, bins: NDArray[np.integer], n_bins: int) -> NDArray[np.int64]:
+    def sums(self, bins: NDArray[np.integer], n_bins: int) -> Ints:
         """Count the periods in each bin for each set, shape (n_sets, n_bins); -1 is in none."""
         own = (bins >= 0) & (self.number >= 0)
         at = self.number[own] * n_bins + bins[own]
         return np.bincount(at, minlength=len(self.cells) * n_bins).reshape(-1, n_bins)
 
-    def of_cells(self, values: ArrayLike) -> NDArray[np.float64]:
+    def of_cells(self, values: ArrayLike) -> Floats:
         """Sum what there is in each set, (n_sets, ...), over the sets of each cell."""
         return np.tensordot(self.cells.astype(float), np.asarray(values), axes=(0, 0))
 
 
-def check_intervals(intervals: ArrayLike, what: str) -> NDArray[np.float64]:
+def check_intervals(intervals: ArrayLike, what: str) -> Floats:
     """Check intervals, which may be without an end."""
     try:
         pairs = np.asarray(intervals, dtype=float)
@@ -231,10 +226,10 @@ class Observed:
 
     # (n_intervals, 2): begin and end of the intervals in which brain signals were recorded, in s;
     # by default always
-    spikes: NDArray[np.float64] = field(default_factory=lambda: outside_of([]))
+    spikes: Floats = field(default_factory=lambda: outside_of([]))
     # (n_intervals, 2) each: the same for each cell, within those of all; by default they are the
     # same
-    cells: tuple[NDArray[np.float64], ...] = ()
+    cells: tuple[Floats, ...] = ()
 
     def __post_init__(self) -> None:
         """Sort and join intervals."""
@@ -252,20 +247,20 @@ class Observed:
         """Whether nothing says that anything was not observed."""
         return not self.cells and np.array_equal(self.spikes, outside_of([]))
 
-    def of_cells(self, n_cells: int) -> Sequence[NDArray[np.float64]]:
+    def of_cells(self, n_cells: int) -> Sequence[Floats]:
         """Return the intervals of each cell."""
         return self.cells or (self.spikes,) * n_cells
 
-    def any_cell(self, n_cells: int) -> NDArray[np.float64]:
+    def any_cell(self, n_cells: int) -> Floats:
         """Return the intervals in which any cell was observed, or brain signals without cells."""
         return joined(np.concatenate(self.of_cells(n_cells))) if n_cells else self.spikes
 
-    def throughout(self, n_cells: int, begin: ArrayLike, end: ArrayLike) -> NDArray[np.bool_]:
+    def throughout(self, n_cells: int, begin: ArrayLike, end: ArrayLike) -> Bools:
         """Find the cells that were observed throughout each period, (n_periods, n_cells)."""
         own = [within(each, begin, end) for each in self.of_cells(n_cells)]
         return np.stack(own, axis=1) if own else np.ones((np.size(begin), 0), dtype=bool)
 
-    def stretches(self, n_cells: int) -> tuple[NDArray[np.float64], Seen]:
+    def stretches(self, n_cells: int) -> tuple[Floats, Seen]:
         """Divide the time in which a cell was observed into stretches of always the same cells."""
         own = self.of_cells(n_cells)
         edges = np.unique(np.concatenate([self.spikes.ravel(), *map(np.ravel, own)]))
@@ -275,7 +270,7 @@ class Observed:
         sets, number = np.unique(seen[kept], axis=0, return_inverse=True)
         return parts[kept], Seen(number.reshape(-1), sets)
 
-    def seen(self, n_cells: int, begin: NDArray[np.float64], end: NDArray[np.float64]) -> Seen:
+    def seen(self, n_cells: int, begin: Floats, end: Floats) -> Seen:
         """Find the cells that were observed in each of many short periods."""
         parts, (number, cells) = self.stretches(n_cells)
         at = np.searchsorted(parts[:, 0], begin, side="right") - 1
@@ -284,10 +279,8 @@ class Observed:
 
 
 def with_spikes(
-    spikes: Sequence[NDArray[np.float64]],
-    valid: NDArray[np.float64],
-    intervals: Sequence[NDArray[np.float64]],
-) -> tuple[Observed, tuple[NDArray[np.float64], ...], list[str]]:
+    spikes: Sequence[Floats], valid: Floats, intervals: Sequence[Floats]
+) -> tuple[Observed, tuple[Floats, ...], list[str]]:
     """Return when spikes were observed, those that lie there, and phrases on the others.
 
     `valid` are the intervals of all data, and `intervals` those of each cell, if there are any.

@@ -30,6 +30,7 @@ from analyses.recordings.basics.observed import (
     within,
 )
 from analyses.recordings.basics.settings import FARTHEST, MOST_UNKNOWN
+from replay.arrays import Bools, Floats, Ints
 from replay.checks import (
     check_all,
     check_array,
@@ -70,20 +71,18 @@ class FieldPotential(NamedTuple):
 
     start: float
     rate: float
-    signal: NDArray[np.float64]
-    timestamps: NDArray[np.float64] | None = None
+    signal: Floats
+    timestamps: Floats | None = None
 
     @property
-    def time(self) -> NDArray[np.float64]:
+    def time(self) -> Floats:
         """The times of the samples in s, shape (n_time,)."""
         if self.timestamps is not None:
             return self.timestamps
         return np.asarray(self.start + np.arange(len(self.signal)) / self.rate)
 
 
-def sampled_at(
-    timestamps: NDArray[np.float64], signal: NDArray[np.float64], what: str
-) -> FieldPotential:
+def sampled_at(timestamps: Floats, signal: Floats, what: str) -> FieldPotential:
     """Make a field potential of samples with their times, between which there may be pauses.
 
     Examples
@@ -118,11 +117,11 @@ class Posterior(NamedTuple):
         the last place, and not back; None if the decoder does not distinguish headings.
     """
 
-    time: NDArray[np.float64]
-    probability: NDArray[np.float64]
-    position: NDArray[np.float64]
-    movement: dict[str, NDArray[np.float64]]
-    outward: NDArray[np.float64] | None = None
+    time: Floats
+    probability: Floats
+    position: Floats
+    movement: dict[str, Floats]
+    outward: Floats | None = None
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -194,18 +193,18 @@ class Recording:
 
     name: str
     graph: nx.Graph | None = None
-    time: NDArray[np.float64] = field(default_factory=lambda: np.empty(0))
-    position: NDArray[np.float64] = field(default_factory=lambda: np.empty((0, 2)))
-    spikes: tuple[NDArray[np.float64], ...] = ()
-    electrode: NDArray[np.int64] | None = None
+    time: Floats = field(default_factory=lambda: np.empty(0))
+    position: Floats = field(default_factory=lambda: np.empty((0, 2)))
+    spikes: tuple[Floats, ...] = ()
+    electrode: Ints | None = None
     units: tuple[str, ...] = ()
     observed: Observed = field(default_factory=Observed)
     posterior: Posterior | None = None
     decoded: pd.DataFrame | None = None
     events: pd.DataFrame | None = None
     field_potential: FieldPotential | None = None
-    on_track: NDArray[np.float64] = field(default_factory=lambda: np.empty((0, 2)))
-    epochs: Mapping[str, NDArray[np.float64]] = field(default_factory=dict)
+    on_track: Floats = field(default_factory=lambda: np.empty((0, 2)))
+    epochs: Mapping[str, Floats] = field(default_factory=dict)
     origin: Mapping[str, str] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
     most_unknown: float = MOST_UNKNOWN
@@ -296,7 +295,7 @@ class Recording:
         return f"<p>{escape(repr(self))}</p>{shown}<ul>{notes}</ul>"
 
     @property
-    def known(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    def known(self) -> tuple[Floats, Floats]:
         """The times and positions of the samples whose position is known."""
         known = ~np.isnan(self.position).any(axis=1)
         return self.time[known], self.position[known]
@@ -344,7 +343,7 @@ class Recording:
         return told
 
     @property
-    def during(self) -> NDArray[np.bool_]:
+    def during(self) -> Bools:
         """Whether the animal was on the track at each sample, shape (n_samples,)."""
         if not len(self.on_track):
             return np.ones(len(self.time), dtype=bool)
@@ -381,7 +380,7 @@ class Recording:
         """Check all times, and sort what has them."""
         told: list[str] = []
 
-        def order(what: str, time: NDArray[np.float64]) -> NDArray[np.intp] | None:
+        def order(what: str, time: Floats) -> NDArray[np.intp] | None:
             found = order_in_time(time, f"The times of {what} of {self.name}", is_sampled=True)
             told.extend([] if found is None else [what])
             return found
@@ -561,7 +560,7 @@ class Recording:
                 )
 
 
-def _check_unit(xy: NDArray[np.float64], what: str, length: float) -> None:
+def _check_unit(xy: Floats, what: str, length: float) -> None:
     """Check that places extend over more than they would in metres, on a track of so many cm."""
     known = xy[~np.isnan(xy).any(axis=1)]
     extent = float(np.ptp(known, axis=0).max()) if len(known) else 0.0
@@ -578,7 +577,7 @@ def _minutes(seconds: float) -> str:
 
 def check_events(
     table: pd.DataFrame, what: str, bounds: tuple[str, str] = ("start_time", "end_time")
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+) -> tuple[Floats, Floats]:
     """Check and return the begins and ends of events, in s; messages name rows by the index."""
     check_table(table, bounds, what)
     start, end = check_all(
@@ -596,7 +595,7 @@ def check_events(
     return start, end
 
 
-def check_bins(probability: NDArray[np.float64], n_times: int, n_bins: int, what: str) -> None:
+def check_bins(probability: Floats, n_times: int, n_bins: int, what: str) -> None:
     """Check that a posterior has a row for each time and a column for each bin."""
     shape = n_times, n_bins
     if probability.shape != shape:
@@ -664,19 +663,17 @@ def _check_field_potential(field_potential: FieldPotential, name: str) -> None:
         )
 
 
-def _ends(times: NDArray[np.float64]) -> tuple[float, float]:
+def _ends(times: Floats) -> tuple[float, float]:
     return float(times.min()), float(times.max())
 
 
-def _span(name: str, times: NDArray[np.float64]) -> str:
+def _span(name: str, times: Floats) -> str:
     begin, end = _ends(times)
     verb = "goes" if name.startswith("the ") else "go"
     return f"{name} {verb} from {begin:.12g} to {end:.12g}"
 
 
-def _guess(
-    one: NDArray[np.float64], other: NDArray[np.float64], one_name: str, other_name: str
-) -> str:
+def _guess(one: Floats, other: Floats, one_name: str, other_name: str) -> str:
     """Guess the unit of times that are not in s."""
     last, other_last = _ends(one)[1], _ends(other)[1]
     larger, name = (other, other_name) if other_last > last else (one, one_name)

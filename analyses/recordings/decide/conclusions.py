@@ -39,6 +39,7 @@ from analyses.recordings.prepare.session import Session
 from analyses.recordings.prepare.visits import find_visits, nearest_states
 from analyses.sequences.place_sequences import place_sequences
 from analyses.sequences.track import graph_of_log
+from replay.arrays import Floats
 from replay.log.event_log import EventLog
 from replay.worlds.mdp import MDP
 
@@ -292,7 +293,7 @@ def replayed_sequences(
     return found, listed
 
 
-def _phases(recording: Recording, log: EventLog, time: NDArray[np.float64]) -> NDArray[np.object_]:
+def _phases(recording: Recording, log: EventLog, time: Floats) -> NDArray[np.object_]:
     """Return the phase of each replay: rest off the track, the end of a lap, or within a lap."""
     steps = log.steps
     before = np.searchsorted(steps["time"], time, side="right") - 1

@@ -27,6 +27,7 @@ from analyses.recordings.basics.binned_track import BinnedTrack, bins_on_way
 from analyses.recordings.basics.marks import exchanged
 from analyses.recordings.basics.settings import Judgement
 from analyses.recordings.prepare.state_space_decoder import walk_transitions
+from replay.arrays import Bools, Floats, Ints
 from replay.checks import check_number
 
 EXCHANGED, BLOCKS = "exchanged_cells", "blocks"
@@ -51,7 +52,7 @@ _WALK = 15.0**2 / 0.1  # cm^2/s
 def control_counts(
     control: str,
     counts: NDArray[np.integer],
-    rates: NDArray[np.float64],
+    rates: Floats,
     electrode: NDArray[np.integer],
     track: BinnedTrack,
     time_bin: float,
@@ -93,10 +94,10 @@ def with_exchanged_cells(
 
 def _places(
     control: str, n_time: int, track: BinnedTrack, time_bin: float, rng: np.random.Generator
-) -> tuple[NDArray[np.integer], NDArray[np.bool_]]:
+) -> tuple[NDArray[np.integer], Bools]:
     """Draw the bin that is represented in each time bin, and where a place or sweep begins."""
 
-    def somewhere(n: int = 1) -> NDArray[np.int64]:
+    def somewhere(n: int = 1) -> Ints:
         return rng.choice(track.n_bins, n, p=track.width / track.width.sum())
 
     moments = np.arange(n_time)
@@ -230,7 +231,7 @@ def least_reached(evidence: ArrayLike, level: float) -> float:
 
 def tail_rates(
     evidence: ArrayLike, chance: pd.DataFrame, n_found: float | None = None
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+) -> tuple[Floats, Floats]:
     """Estimate how many of the events with at least as much evidence would be false.
 
     Returns two arrays of shape (n_events,): if all events had exchanged cells, and if all were of
@@ -241,7 +242,7 @@ def tail_rates(
     known = ~np.isnan(own)
     ascending = np.sort(own[known])
     n_reach = len(ascending) - np.searchsorted(ascending, own[known])
-    found: dict[str, NDArray[np.float64]] = {}
+    found: dict[str, Floats] = {}
     for control, part in chance.dropna(subset="evidence").groupby("control"):
         values = np.sort(part["evidence"].to_numpy(dtype=float))
         share = 1.0 - np.searchsorted(values, own[known]) / len(values)

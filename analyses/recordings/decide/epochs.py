@@ -28,7 +28,6 @@ from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 from scipy import stats
 
 from analyses.intervals import wilson_interval
@@ -39,6 +38,7 @@ from analyses.recordings.decide.scoring import Scored
 from analyses.recordings.prepare.recorded_experience import suggested_ends
 from analyses.recordings.prepare.session import Session
 from analyses.tables import KINDS
+from replay.arrays import Floats
 
 _N_BLOCKS, _SHORTEST, _LONGEST = 8, 30.0, 300.0
 _LEAST_BLOCKS = 4
@@ -54,11 +54,11 @@ class _Measured(NamedTuple):
     Both have the shape (n_blocks,).
     """
 
-    counted: NDArray[np.float64]
-    total: NDArray[np.float64]
+    counted: Floats
+    total: Floats
 
 
-def block_length(epochs: Mapping[str, NDArray[np.float64]]) -> float:
+def block_length(epochs: Mapping[str, Floats]) -> float:
     """Compute the length of blocks in s: an eighth of the shortest epoch, but 30 s to 5 min.
 
     Examples
@@ -72,7 +72,7 @@ def block_length(epochs: Mapping[str, NDArray[np.float64]]) -> float:
 
 def count_blocks(
     events: pd.DataFrame,
-    epochs: Mapping[str, NDArray[np.float64]],
+    epochs: Mapping[str, Floats],
     observed: Observed = Observed(),  # noqa: B008 (immutable)
     n_cells: int = 0,
 ) -> pd.DataFrame:
@@ -203,9 +203,7 @@ def _p(one: _Measured, other: _Measured, rng: np.random.Generator) -> float:
     return float(np.mean(t[known] >= t[0] * (1 - 1e-12)))
 
 
-def _ratio(
-    count: NDArray[np.float64], total: NDArray[np.float64]
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+def _ratio(count: Floats, total: Floats) -> tuple[Floats, Floats]:
     """Compute the ratio of sums over blocks, row by row, and its variance."""
     n_blocks, whole = count.shape[1], total.sum(axis=1)
     with np.errstate(divide="ignore", invalid="ignore"):

@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from analyses.recordings.prepare.likelihood import log_likelihood
 from analyses.recordings.prepare.session import Session
 from analyses.recordings.prepare.state_space_decoder import state_posterior
+from replay.arrays import Bools, Floats
 
 _FOLDS = 5
 _MOST_EVENTS, _LEAST_SPIKES, _LEAST_CELLS = 200, 10, 8
@@ -33,7 +34,7 @@ class HeldOut(NamedTuple):
     n_often: int  # number of cells that fire often enough to be tested
     # (n_tested,): whether the field of each holds; without those that hardly fire in events in
     # which the fields of other cells hold
-    holds: NDArray[np.bool_]
+    holds: Bools
     observed: float  # what is observed of all that is expected if all fields hold
 
     @property
@@ -97,9 +98,7 @@ def held_out(session: Session) -> HeldOut:
     return HeldOut(int((total >= _LEAST_SPIKES).sum()), np.array(holds, dtype=bool), share)
 
 
-def _gains(
-    counts: NDArray[np.integer], rates: NDArray[np.float64]
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+def _gains(counts: NDArray[np.integer], rates: Floats) -> tuple[Floats, Floats]:
     """Sum the log rate at the spikes of each cell, above that at others; and what is expected.
 
     Rates are NaN where a cell was not observed: there, it has neither spikes nor others.

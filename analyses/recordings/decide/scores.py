@@ -30,6 +30,7 @@ from numpy.typing import ArrayLike, NDArray
 from analyses.recordings.basics.binned_track import BinnedTrack, bins_between
 from analyses.recordings.basics.settings import Settings
 from analyses.recordings.prepare.likelihood import bayesian_posterior, log_likelihood
+from replay.arrays import Bools, Floats, Ints
 from replay.checks import check_number
 from replay.jit import kernel
 
@@ -40,9 +41,9 @@ _MOST_LOOPS = 4  # a track with more has too many routes to list
 class Route(NamedTuple):
     """A path along the track from one of its ends to another."""
 
-    bins: NDArray[np.int64]  # (n_bins_of_route,): its bins, in order
+    bins: Ints  # (n_bins_of_route,): its bins, in order
     # (n_bins_of_route,): the distance of each bin from the beginning of the route, in cm
-    distance: NDArray[np.float64]
+    distance: Floats
 
 
 def find_routes(track: BinnedTrack) -> list[Route]:
@@ -58,8 +59,8 @@ def find_routes(track: BinnedTrack) -> list[Route]:
     found: dict[frozenset[int], Route] = {}
     for one, other in pairs:
         for nodes in nx.all_simple_paths(graph, one, other):
-            bins: list[NDArray[np.int64]] = []
-            distances: list[NDArray[np.float64]] = []
+            bins: list[Ints] = []
+            distances: list[Floats] = []
             begin = 0.0
             for here, there in pairwise(nodes):
                 number = graph.edges[here, there]["number"]
@@ -81,7 +82,7 @@ def usual_routes(track: BinnedTrack) -> list[Route]:
     return [] if track.is_arena or n_loops > _MOST_LOOPS else find_routes(track)
 
 
-def usual_scores(posterior: NDArray[np.float64], routes: list[Route]) -> dict[str, float]:
+def usual_scores(posterior: Floats, routes: list[Route]) -> dict[str, float]:
     """Compute the scores of a posterior, shape (n_time, n_bins); NaN without routes."""
     if not routes:
         return dict.fromkeys(USUAL_SCORES, np.nan)
@@ -152,11 +153,7 @@ def _lines_on(
 
 @kernel
 def _best_line(
-    weights: NDArray[np.float64],
-    bins: NDArray[np.int64],
-    near: NDArray[np.uint16],
-    last: NDArray[np.uint16],
-    best: float,
+    weights: Floats, bins: Ints, near: NDArray[np.uint16], last: NDArray[np.uint16], best: float
 ) -> float:
     """Find the largest sum of weights within reach of a line, if it is larger than `best`.
 
@@ -189,9 +186,7 @@ def _best_line(
 
 
 @kernel
-def _correlation_on(
-    weights: NDArray[np.float64], bins: NDArray[np.int64], distance: NDArray[np.float64]
-) -> float:
+def _correlation_on(weights: Floats, bins: Ints, distance: Floats) -> float:
     """Compute the absolute weighted correlation on a route, times the weight on it."""
     total, time, place = 0.0, 0.0, 0.0
     for t in range(len(weights)):
@@ -234,7 +229,7 @@ def log_odds(posterior: ArrayLike, first: ArrayLike, second: ArrayLike) -> float
 
 def tracks_to_compare(
     track: BinnedTrack, rates: ArrayLike, named: Sequence[Sequence[str]] = ()
-) -> tuple[NDArray[np.bool_], NDArray[np.bool_]] | None:
+) -> tuple[Bools, Bools] | None:
     """Find the bins of the two tracks to be compared by track log odds."""
     if named:
         first, second = (bins_between(track, nodes) for nodes in named)
@@ -245,7 +240,7 @@ def tracks_to_compare(
     return (first, second) if common_cells(rates, first, second).sum() > 1 else None
 
 
-def common_cells(rates: ArrayLike, first: ArrayLike, second: ArrayLike) -> NDArray[np.bool_]:
+def common_cells(rates: ArrayLike, first: ArrayLike, second: ArrayLike) -> Bools:
     """Find the cells with a field on each of two tracks."""
     hertz = np.asarray(rates, dtype=float)
     peaks = [hertz[:, np.asarray(each, dtype=bool)].max(axis=1) for each in (first, second)]
@@ -282,7 +277,7 @@ def track_log_odds(
         swapped[:, here] = own[:, there][:, np.round(along).astype(int)]
     children = np.random.SeedSequence(seed).spawn(len(events))
 
-    def odds(counts: NDArray[np.float64], fields: NDArray[np.float64]) -> float:
+    def odds(counts: Floats, fields: Floats) -> float:
         likelihoods = log_likelihood(counts, fields, dt)[:, one | other]
         return log_odds(bayesian_posterior(likelihoods), one[one | other], other[one | other])
 

@@ -28,6 +28,7 @@ from analyses.recordings.prepare.travel import (
     travel_model,
     travel_posterior,
 )
+from replay.arrays import Floats
 from replay.checks import check_whole
 
 SENSES = ("forward", "reverse", "undecided")
@@ -279,9 +280,9 @@ def _nothing(session: Session) -> tuple[pd.DataFrame, pd.DataFrame, pd.DataFrame
 def _stretches(
     session: Session,
     row: int,
-    time: NDArray[np.float64],
-    likelihoods: NDArray[np.float64],
-    places: NDArray[np.float64],
+    time: Floats,
+    likelihoods: Floats,
+    places: Floats,
     routes: list[Route],
     model: Travel,
 ) -> tuple[pd.DataFrame, pd.DataFrame]:

@@ -15,7 +15,6 @@ from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 
 from analyses.recordings.basics.marks import exchanged
 from analyses.recordings.basics.recording import Posterior, Recording
@@ -29,6 +28,7 @@ from analyses.recordings.prepare.detection import (
 from analyses.recordings.prepare.likelihood import count_spikes, log_likelihood
 from analyses.recordings.prepare.running import Running
 from analyses.recordings.prepare.travel import Travel, stretches_of, travel_posterior
+from replay.arrays import Bools, Floats, Ints
 
 _LONGEST = 10.0  # s
 _LONG = 2.0  # s: of bursts that may be replay; those of running along the track last longer
@@ -134,7 +134,7 @@ def _given(
     return events, Detected("given", len(events), n_overlap=n_overlap, n_fast=n_fast)
 
 
-def is_covered(recording: Recording, events: pd.DataFrame) -> NDArray[np.bool_]:
+def is_covered(recording: Recording, events: pd.DataFrame) -> Bools:
     """Find the events for which another program's decoded positions are available."""
     if recording.decoded is not None:
         time = np.sort(recording.decoded["time"].to_numpy(dtype=float))
@@ -177,9 +177,7 @@ _PIECE, _CONTEXT = 5.0, 0.5  # s that are decoded at once, and around them
 _SEED = 20211004
 
 
-def exchanged_spikes(
-    spikes: Sequence[NDArray[np.float64]], electrode: NDArray[np.int64], number: int
-) -> list[NDArray[np.float64]]:
+def exchanged_spikes(spikes: Sequence[Floats], electrode: Ints, number: int) -> list[Floats]:
     """Give the spikes of each cell to another one, and those of an electrode to another one."""
     into = exchanged(electrode, np.random.default_rng([_SEED, number]))
     nothing = np.empty(0)
@@ -194,11 +192,7 @@ def exchanged_spikes(
 
 
 def travel_events(
-    spikes: Sequence[NDArray[np.float64]],
-    rates: NDArray[np.float64],
-    model: Travel,
-    quiet: NDArray[np.float64],
-    settings: Settings,
+    spikes: Sequence[Floats], rates: Floats, model: Travel, quiet: Floats, settings: Settings
 ) -> pd.DataFrame:
     """Find events in all stretches of quiet time: `start_time, end_time` (s)."""
     dt = settings.time_bin

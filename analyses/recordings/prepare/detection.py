@@ -23,12 +23,13 @@ from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from scipy import ndimage, signal
 
 from analyses.recordings.basics.observed import Observed, joined, stretches
 from analyses.recordings.basics.recording import FieldPotential
 from analyses.recordings.basics.settings import Criteria
+from replay.arrays import Bools, Floats
 from replay.checks import check_number
 
 _RIPPLE_BAND = (150.0, 250.0)  # Hz
@@ -47,16 +48,14 @@ class Signal(NamedTuple):
     animal runs much, its running would raise the threshold of bursts in rest.
     """
 
-    time: NDArray[np.float64]
-    height: NDArray[np.float64]
+    time: Floats
+    height: Floats
     scale: tuple[float, float]
 
 
 def signals_of_rate(
-    spikes: Sequence[NDArray[np.float64]],
-    observed: Observed,
-    is_rest: Callable[[NDArray[np.float64]], NDArray[np.bool_]],
-) -> list[tuple[NDArray[np.bool_], list[Signal]]]:
+    spikes: Sequence[Floats], observed: Observed, is_rest: Callable[[Floats], Bools]
+) -> list[tuple[Bools, list[Signal]]]:
     """Compute the smoothed rate of all cells that are observed at a time, for each set of cells.
 
     A rate is compared with that of the same cells whenever all of them, be it with others, were
@@ -84,11 +83,11 @@ def signals_of_rate(
 
 
 def signals_within(
-    time: NDArray[np.float64],
-    height: NDArray[np.float64],
-    intervals: NDArray[np.float64],
-    is_rest: Callable[[NDArray[np.float64]], NDArray[np.bool_]],
-    compared: NDArray[np.float64] | None = None,
+    time: Floats,
+    height: Floats,
+    intervals: Floats,
+    is_rest: Callable[[Floats], Bools],
+    compared: Floats | None = None,
 ) -> list[Signal]:
     """Cut a signal to intervals; it is compared with its values in rest, by default there."""
     parts = [slice(*np.searchsorted(time, ends)) for ends in intervals]
@@ -103,9 +102,7 @@ def signals_within(
 
 
 def find_in(
-    signals: Sequence[Signal],
-    speed_at: Callable[[NDArray[np.float64]], NDArray[np.float64]] | None,
-    criteria: Criteria,
+    signals: Sequence[Signal], speed_at: Callable[[Floats], Floats] | None, criteria: Criteria
 ) -> pd.DataFrame:
     """Find candidate events in each stretch of a signal, as `find_events` does, in order."""
     varying = [each for each in signals if each.scale[1] > 0] or signals
@@ -117,9 +114,7 @@ def find_in(
     return pd.concat(found, ignore_index=True).sort_values("start_time", ignore_index=True)
 
 
-def multiunit_rate(
-    spikes: Sequence[ArrayLike], begin: float, end: float
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+def multiunit_rate(spikes: Sequence[ArrayLike], begin: float, end: float) -> tuple[Floats, Floats]:
     """Compute the smoothed rate of all cells together in each ms: times in s, and rates in Hz."""
     n_time = int((end - begin) / _MS + 1e-6)
     n_spikes = np.zeros(n_time)
@@ -132,7 +127,7 @@ def multiunit_rate(
     return np.asarray(middle, dtype=float), np.asarray(rate, dtype=float)
 
 
-def ripple_power(channels: NDArray[np.float64], rate: float) -> NDArray[np.float64]:
+def ripple_power(channels: Floats, rate: float) -> Floats:
     """Compute the amplitude in the ripple band over all channels, (n_time, n_channels).
 
     Each channel is filtered; the squared envelopes are summed over channels and smoothed.
@@ -150,7 +145,7 @@ def ripple_power(channels: NDArray[np.float64], rate: float) -> NDArray[np.float
     return np.asarray(np.sqrt(smooth), dtype=float)
 
 
-def ripple_power_of(potential: FieldPotential) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+def ripple_power_of(potential: FieldPotential) -> tuple[Floats, Floats]:
     """Compute the times in s and the `ripple_power` of a field potential that may have pauses.
 
     Each stretch without missing samples is filtered by itself; those shorter than 0.1 s are left
@@ -182,9 +177,9 @@ def ripple_power_of(potential: FieldPotential) -> tuple[NDArray[np.float64], NDA
 
 
 def find_events(
-    time: NDArray[np.float64],
-    height: NDArray[np.float64],
-    speed: NDArray[np.float64] | None = None,
+    time: Floats,
+    height: Floats,
+    speed: Floats | None = None,
     criteria: Criteria = Criteria(),  # noqa: B008 (immutable)
     *,
     scale: tuple[float, float] | None = None,

@@ -26,6 +26,7 @@ from analyses.recordings.basics.binned_track import BinnedTrack
 from analyses.recordings.basics.observed import Seen
 from analyses.recordings.basics.settings import Settings
 from analyses.recordings.prepare.place_fields import place_fields, sums_by
+from replay.arrays import Bools, Floats, Ints
 
 LEAST_DIFFERENT = 6
 """The least number of cells that differ between headings, with which one can be told: with fewer,
@@ -44,22 +45,22 @@ class HeadedFields(NamedTuple):
 
     # (n_cells, 2 * n_bins): rates in Hz: in all bins when heading for the second node of their
     # edge, then for the first
-    rates: NDArray[np.float64]
-    differs: NDArray[np.bool_]  # (n_cells,): whether a cell has two fields; others share one
+    rates: Floats
+    differs: Bools  # (n_cells,): whether a cell has two fields; others share one
 
     @property
-    def and_without(self) -> NDArray[np.float64]:
+    def and_without(self) -> Floats:
         """The rates in both headings, and their mean for none, shape (n_cells, 3 * n_bins)."""
         return with_unknown(self.rates)
 
 
-def with_unknown(rates: NDArray[np.float64]) -> NDArray[np.float64]:
+def with_unknown(rates: Floats) -> Floats:
     """Add to rates in both headings, (n_cells, 2 * n_bins), their mean, where none is known."""
     ahead, back = np.split(rates, 2, axis=1)
     return np.hstack([ahead, back, (ahead + back) / 2])
 
 
-def with_headings(track: BinnedTrack, between: NDArray[np.float64]) -> NDArray[np.float64]:
+def with_headings(track: BinnedTrack, between: Floats) -> Floats:
     """Extend weights between bins, shape (n_bins, n_bins), to bins with headings, twice as many."""
     ends = track.edges[track.edge]
     to_end = np.stack([track.offset, track.length[track.edge] - track.offset], axis=1)
@@ -128,12 +129,8 @@ def headed_fields(
 
 
 def _fields(
-    track: BinnedTrack,
-    spikes: NDArray[np.float64],
-    time: NDArray[np.float64],
-    settings: Settings,
-    seen: Seen,
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    track: BinnedTrack, spikes: Floats, time: Floats, settings: Settings, seen: Seen
+) -> tuple[Floats, Floats]:
     """Estimate rates by heading, and shared ones, both of shape (n_cells, 2 * n_bins).
 
     `time`, shape (n_sets, 2 * n_bins), is that in which each set of cells was observed.
@@ -190,7 +187,7 @@ def heading_between(
     return np.asarray(np.sign(np.round(change, 6)).astype(np.int8))
 
 
-def heading_of_ways(along: NDArray[np.int8], visits: NDArray[np.integer]) -> NDArray[np.int64]:
+def heading_of_ways(along: NDArray[np.int8], visits: NDArray[np.integer]) -> Ints:
     """Return the heading of the way to each visit of a path: that of most time bins on it.
 
     `along`, shape (n_time,), is that of each time bin; `visits` are the time bins of the visits.
@@ -202,7 +199,7 @@ def heading_of_ways(along: NDArray[np.int8], visits: NDArray[np.integer]) -> NDA
 
 
 def outward_along(
-    track: BinnedTrack, bins: NDArray[np.integer], outward: NDArray[np.float64]
+    track: BinnedTrack, bins: NDArray[np.integer], outward: Floats
 ) -> NDArray[np.int8]:
     """Compare the headings that another program decoded with the direction of travel.
 

@@ -17,14 +17,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from replay.arrays import Floats, Ints
 from replay.checks import check_number
 
 _LOWEST_RATE = 1e-10
 
 
-def log_likelihood(counts: ArrayLike, rates: ArrayLike, dt: float) -> NDArray[np.float64]:
+def log_likelihood(counts: ArrayLike, rates: ArrayLike, dt: float) -> Floats:
     """Compute the log-likelihood of spike counts at each place, up to a constant per time bin.
 
     `counts` is (n_time, n_cells), `rates` (n_cells, n_bins) in Hz, `dt` in s; returns
@@ -49,7 +50,7 @@ def log_likelihood(counts: ArrayLike, rates: ArrayLike, dt: float) -> NDArray[np
     return np.asarray(n_spikes @ np.log(expected) - expected.sum(axis=0))
 
 
-def check_likelihoods(values: ArrayLike) -> NDArray[np.float64]:
+def check_likelihoods(values: ArrayLike) -> Floats:
     """Check log-likelihoods before decoding."""
     given = np.asarray(values, dtype=float)
     if given.ndim != 2 or not given.shape[1]:
@@ -65,7 +66,7 @@ def check_likelihoods(values: ArrayLike) -> NDArray[np.float64]:
     return given
 
 
-def bayesian_posterior(log_likelihoods: ArrayLike) -> NDArray[np.float64]:
+def bayesian_posterior(log_likelihoods: ArrayLike) -> Floats:
     """Decode each time bin independently: likelihoods and posterior are (n_time, n_bins)."""
     given = check_likelihoods(log_likelihoods)
     scaled = np.exp(given - given.max(axis=1, keepdims=True))
@@ -74,7 +75,7 @@ def bayesian_posterior(log_likelihoods: ArrayLike) -> NDArray[np.float64]:
 
 def count_spikes(
     spikes: Sequence[ArrayLike], start: ArrayLike, end: ArrayLike, dt: float
-) -> list[NDArray[np.int64]]:
+) -> list[Ints]:
     """Count the spikes of each cell in the time bins of each event, (n_time, n_cells) each.
 
     Times and `dt` are in s; what is left of an event after its last whole time bin does not count.

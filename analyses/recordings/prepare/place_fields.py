@@ -14,6 +14,7 @@ from analyses.recordings.basics.recording import Recording
 from analyses.recordings.basics.settings import Settings
 from analyses.recordings.prepare.likelihood import log_likelihood
 from analyses.recordings.prepare.running import Running, running_bins, seen_in
+from replay.arrays import Floats, Ints
 
 _DECODED_AT_ONCE = 0.25  # s
 _N_PARTS = 5
@@ -29,7 +30,7 @@ def place_fields(
     smoothing: float = Settings().smoothing,
     lowest_rate: float = 0.0,
     seen: Seen | None = None,
-) -> NDArray[np.float64]:
+) -> Floats:
     """Estimate the rate of each cell in each bin of a track, in Hz, shape (n_cells, n_bins).
 
     Spike counts and occupancy are both smoothed by a Gaussian along the track, with an SD of
@@ -59,7 +60,7 @@ def place_fields(
 
 def sums_by(
     group: NDArray[np.integer], counts: NDArray[np.integer] | csr_array, n_groups: int
-) -> NDArray[np.float64]:
+) -> Floats:
     """Sum the rows of counts in each group, shape (n_groups, n_cells); -1 is in none.
 
     Examples
@@ -74,7 +75,7 @@ def sums_by(
 
 def recorded_fields(
     recording: Recording, moved: Running, track: BinnedTrack, settings: Settings
-) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
+) -> tuple[Floats, Ints]:
     """Estimate the place fields of recorded cells while the animal runs.
 
     Cells that hardly fire on the track, or fire all the time, carry little information about places
@@ -168,7 +169,7 @@ def decoding_error(
     return DecodingError(distance, chance, wrong_track, wrong_by_chance)
 
 
-def _summary(distance: NDArray[np.float64]) -> tuple[float, float]:
+def _summary(distance: Floats) -> tuple[float, float]:
     """Return the median of finite distances, and the share of infinite ones."""
     finite = distance[np.isfinite(distance)]
     return (

@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import ndimage
 
+from replay.arrays import Bools, Floats
 from replay.checks import check_array
 
 _N_BINS = 110  # along the diagonal of all positions: a bin of some 2 cm in most mazes
@@ -117,9 +118,7 @@ def proposed_track(position: object) -> nx.Graph:
     return track
 
 
-def _visits(
-    xy: NDArray[np.float64], begin: NDArray[np.float64], size: float, shape: NDArray[np.integer]
-) -> NDArray[np.float64]:
+def _visits(xy: Floats, begin: Floats, size: float, shape: NDArray[np.integer]) -> Floats:
     """Count how often the animal enters each bin on its way.
 
     Its way goes from each place to the first one that is some bins away, so that an animal that
@@ -146,16 +145,16 @@ def _visits(
     return counts
 
 
-def _without_holes(ran: NDArray[np.bool_]) -> NDArray[np.bool_]:
+def _without_holes(ran: Bools) -> Bools:
     """Fill holes that are smaller than what a corridor could surround."""
     holes, n = ndimage.label(~ran)
     sizes = ndimage.sum_labels(~ran, holes, np.arange(n + 1))
     small = sizes < 0.02 * _N_BINS**2
-    filled: NDArray[np.bool_] = ran | small[holes] & ~ran
+    filled: Bools = ran | small[holes] & ~ran
     return filled
 
 
-def _thinned(shape: NDArray[np.bool_]) -> NDArray[np.bool_]:
+def _thinned(shape: Bools) -> Bools:
     """Thin a shape to lines one bin wide that are connected as it is."""
     thin, before = shape.copy(), None
     while before is None or (thin != before).any():
@@ -165,7 +164,7 @@ def _thinned(shape: NDArray[np.bool_]) -> NDArray[np.bool_]:
     return thin
 
 
-def _graph_of(thin: NDArray[np.bool_]) -> nx.Graph:
+def _graph_of(thin: Bools) -> nx.Graph:
     """Join neighbouring bins of a thin shape: diagonal ones unless a way along sides joins them."""
     graph = nx.Graph()
     bins = set(map(tuple, np.argwhere(thin).tolist()))
@@ -201,7 +200,7 @@ def _chains(graph: nx.Graph) -> list[list[tuple[int, int]]]:
     return chains
 
 
-def _prune(graph: nx.Graph, width: NDArray[np.float64]) -> None:
+def _prune(graph: nx.Graph, width: Floats) -> None:
     """Remove spurs that reach from a branching no farther than the side of its corridor."""
     while True:
         for chain in sorted(_chains(graph), key=len):
@@ -231,7 +230,7 @@ def _straightened(graph: nx.Graph, tolerance: float) -> nx.Graph:
     return drawn
 
 
-def _corners(way: NDArray[np.float64], first: int, last: int, tolerance: float) -> list[int]:
+def _corners(way: Floats, first: int, last: int, tolerance: float) -> list[int]:
     """Find the corners of a way, by the rule of Douglas and Peucker."""
     if last - first < 2:
         return []
@@ -271,10 +270,7 @@ def _contract(drawn: nx.Graph, least: float) -> None:
 
 
 def _fit(
-    drawn: nx.Graph,
-    centre: dict[tuple[int, int], NDArray[np.float64]],
-    places: NDArray[np.float64],
-    reach: float,
+    drawn: nx.Graph, centre: dict[tuple[int, int], Floats], places: Floats, reach: float
 ) -> None:
     """Move nodes so that edges run through the middle of places, by least squares."""
     row = {node: number for number, node in enumerate(drawn)}
@@ -299,9 +295,7 @@ def _fit(
         centre |= dict(zip(drawn, moved, strict=True))
 
 
-def _without_straight_nodes(
-    drawn: nx.Graph, centre: dict[tuple[int, int], NDArray[np.float64]]
-) -> None:
+def _without_straight_nodes(drawn: nx.Graph, centre: dict[tuple[int, int], Floats]) -> None:
     """Remove nodes at which two edges form nearly a straight line."""
     for node in list(drawn):
         if drawn.degree[node] != 2:
@@ -315,10 +309,7 @@ def _without_straight_nodes(
 
 
 def _reach_ends(
-    drawn: nx.Graph,
-    centre: dict[tuple[int, int], NDArray[np.float64]],
-    known: NDArray[np.float64],
-    reach: float,
+    drawn: nx.Graph, centre: dict[tuple[int, int], Floats], known: Floats, reach: float
 ) -> None:
     """Move each dead end along its edge to where the animal turned."""
     for node, degree in list(drawn.degree):

@@ -14,7 +14,6 @@ from typing import NamedTuple
 
 import networkx as nx
 import numpy as np
-from numpy.typing import NDArray
 from scipy import ndimage
 
 from analyses.recordings.basics.arena import world_of
@@ -23,6 +22,7 @@ from analyses.recordings.basics.recording import Recording
 from analyses.recordings.basics.settings import FARTHEST, MEDIAN_SPAN
 from analyses.recordings.prepare.visits import experience, find_visits
 from analyses.sequences.track import graph_of_log
+from replay.arrays import Bools, Floats
 from replay.checks import check_choice, check_list
 from replay.log.event_log import EventLog
 from replay.worlds.mdp import MDP
@@ -89,7 +89,7 @@ def find_lap_ends(recording: Recording, names: Sequence[str] = ()) -> list[LapEn
     return lap_ends
 
 
-def steady_positions(recording: Recording) -> NDArray[np.float64]:
+def steady_positions(recording: Recording) -> Floats:
     """Compute the running median of positions, so that noise does not look like moves.
 
     A median, unlike a mean, makes no places between those where an animal is put down. At .3 s,
@@ -104,12 +104,7 @@ def steady_positions(recording: Recording) -> NDArray[np.float64]:
     return found
 
 
-def find_pauses(
-    graph: nx.Graph,
-    time: NDArray[np.float64],
-    position: NDArray[np.float64],
-    is_still: NDArray[np.bool_],
-) -> dict[str, int]:
+def find_pauses(graph: nx.Graph, time: Floats, position: Floats, is_still: Bools) -> dict[str, int]:
     """Count the pauses at each node of a track that has at least a tenth of all."""
     if "arena" in graph.graph:
         return {}
@@ -126,9 +121,7 @@ def find_pauses(
     return {name: n for name, n in pauses.most_common() if n >= least}
 
 
-def proposed_ends(
-    graph: nx.Graph, position: NDArray[np.float64], pauses: Mapping[str, int]
-) -> tuple[str, ...]:
+def proposed_ends(graph: nx.Graph, position: Floats, pauses: Mapping[str, int]) -> tuple[str, ...]:
     """Propose ends of laps on a track without dead ends: where the animal pauses or passes most.
 
     On other tracks and in arenas there are none to propose.

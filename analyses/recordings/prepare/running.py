@@ -14,6 +14,7 @@ from analyses.recordings.basics.binned_track import BinnedTrack, project
 from analyses.recordings.basics.observed import LONGEST_GAP, Seen, tracked
 from analyses.recordings.basics.recording import Recording
 from analyses.recordings.basics.settings import FARTHEST, MEDIAN_SPAN
+from replay.arrays import Bools, Floats, Int32s
 
 # The SD of a Gaussian, in s, after the median: 3 cm of noise seldom look like 5 cm/s.
 _SMOOTHING = 0.25
@@ -23,20 +24,20 @@ _TIME_BIN = 0.02  # s
 class Running(NamedTuple):
     """Positions, speeds and spike counts in time bins of equal length."""
 
-    time: NDArray[np.float64]  # (n_time,): the centres of the time bins, in s
-    position: NDArray[np.float64]  # (n_time, 2): positions in cm; NaN if unknown
+    time: Floats  # (n_time,): the centres of the time bins, in s
+    position: Floats  # (n_time, 2): positions in cm; NaN if unknown
     # (n_time, 2): velocities in cm/s, of smoothed positions; NaN if unknown
-    velocity: NDArray[np.float64]
-    is_on_track: NDArray[np.bool_]  # (n_time,): whether the animal was on the track
+    velocity: Floats
+    is_on_track: Bools  # (n_time,): whether the animal was on the track
     # (n_time, n_cells): number of spikes of each cell; sparse, because most are 0
     counts: csr_array
 
     @property
-    def speed(self) -> NDArray[np.float64]:
+    def speed(self) -> Floats:
         """Speeds in cm/s; NaN if unknown."""
         return np.asarray(np.hypot(*self.velocity.T))
 
-    def speed_at(self, time: NDArray[np.float64]) -> NDArray[np.float64]:
+    def speed_at(self, time: Floats) -> Floats:
         """Interpolate the speed in cm/s; NaN before, within and after gaps of positions alike.
 
         An animal that is not tracked, as in a sleep box, may be slow: what must be slow is refused
@@ -44,7 +45,7 @@ class Running(NamedTuple):
         """
         return np.asarray(np.interp(time, self.time, self.speed, left=np.nan, right=np.nan))
 
-    def is_rest(self, time: NDArray[np.float64], largest: float) -> NDArray[np.bool_]:
+    def is_rest(self, time: Floats, largest: float) -> Bools:
         """Find the times at which the animal is not known to be faster than `largest` cm/s."""
         return np.asarray(~(self.speed_at(time) > largest))
 
@@ -99,9 +100,7 @@ def running(recording: Recording) -> Running:
     return Running(middle, np.where(is_known[:, None], xy, np.nan), velocity, is_on_track, counts)
 
 
-def slow_stretches(
-    moved: Running, largest_speed: float, begin: float, end: float
-) -> NDArray[np.float64]:
+def slow_stretches(moved: Running, largest_speed: float, begin: float, end: float) -> Floats:
     """Find the intervals in which the animal is not known to be faster, be it tracked or not."""
     seconds = moved.time[1] - moved.time[0]
     n_before = max(int((moved.time[0] - begin) / seconds), 0)
@@ -115,13 +114,13 @@ def slow_stretches(
     return np.stack(ends, axis=1)
 
 
-def seen_in(recording: Recording, time: NDArray[np.float64], seconds: float) -> Seen:
+def seen_in(recording: Recording, time: Floats, seconds: float) -> Seen:
     """Find the cells that were observed in time bins of some seconds around times."""
     half = seconds / 2
     return recording.observed.seen(len(recording.spikes), time - half, time + half)
 
 
-def running_bins(moved: Running, track: BinnedTrack, least_speed: float) -> NDArray[np.int32]:
+def running_bins(moved: Running, track: BinnedTrack, least_speed: float) -> Int32s:
     """Find the bin of the track in which the animal ran."""
     found = project(track, moved.position)
     runs = moved.is_on_track & (moved.speed >= least_speed) & (found.away <= FARTHEST)

@@ -64,6 +64,7 @@ from analyses.recordings.prepare.running import (
 )
 from analyses.recordings.prepare.state_space_decoder import Walk, walk_of_states
 from analyses.recordings.prepare.travel import travel_model
+from replay.arrays import Bools, Floats, Ints
 from replay.checks import known_arguments, shown
 
 
@@ -93,17 +94,17 @@ class Session(NamedTuple):
     judgement: Judgement
     track: BinnedTrack
     # (n_cells, n_bins): place fields in Hz; no cells if the recording has no spikes
-    rates: NDArray[np.float64]
+    rates: Floats
     # the same for each heading; None if they do not differ, or the track is not run both ways
     headings: HeadedFields | None
-    cells: NDArray[np.int64]  # (n_cells,): the numbers of these cells in the recording
+    cells: Ints  # (n_cells,): the numbers of these cells in the recording
     time_bin: float  # length of a time bin in events, in s
     variance: float  # variance of continuous movement in such a time bin, in cm^2
     events: pd.DataFrame  # `start_time` and `end_time`, in s
-    counts: list[NDArray[np.int64]]  # (n_time, n_cells) each: spikes of these cells in each event
+    counts: list[Ints]  # (n_time, n_cells) each: spikes of these cells in each event
     # (n_time, n_cells) each: the same of events that are found after exchanges of cells, one search
     # after the other; None if events are not detected in the posterior
-    chance_counts: list[NDArray[np.int64]] | None
+    chance_counts: list[Ints] | None
     # the nodes of the track at which the animal often pauses, with the number of pauses
     pauses: dict[str, int]
     prepared: Prepared  # what was found, and left out, before
@@ -121,12 +122,12 @@ class Session(NamedTuple):
         return not is_given and self.chance_counts is None
 
     @property
-    def decoded_rates(self) -> NDArray[np.float64]:
+    def decoded_rates(self) -> Floats:
         """The rates of the states that are decoded, shape (n_cells, n_bins or 2 * n_bins)."""
         return self.rates if self.headings is None else self.headings.rates
 
     @property
-    def travel_rates(self) -> NDArray[np.float64]:
+    def travel_rates(self) -> Floats:
         """The rates in both headings and without, shape (n_cells, n_bins or 3 * n_bins)."""
         return self.rates if self.headings is None else self.headings.and_without
 
@@ -139,7 +140,7 @@ class Session(NamedTuple):
         return posterior is not None and posterior.outward is not None
 
     @property
-    def seen(self) -> NDArray[np.bool_]:
+    def seen(self) -> Bools:
         """The cells that were observed throughout each event, shape (n_events, n_cells)."""
         return _seen(self.recording, self.cells, self.events)
 
@@ -167,7 +168,7 @@ class Session(NamedTuple):
         return groups
 
     @property
-    def electrode(self) -> NDArray[np.int64]:
+    def electrode(self) -> Ints:
         """The electrode of each cell, shape (n_cells,); sorted cells have one each."""
         known = self.recording.electrode
         return np.arange(len(self.cells)) if known is None else known[self.cells]
@@ -282,16 +283,14 @@ def prepare(
     )  # fmt: skip
 
 
-def _seen(
-    recording: Recording, cells: NDArray[np.integer], events: pd.DataFrame
-) -> NDArray[np.bool_]:
+def _seen(recording: Recording, cells: NDArray[np.integer], events: pd.DataFrame) -> Bools:
     """Find the cells that were observed throughout each event, shape (n_events, n_cells)."""
     n_cells, ends = len(recording.spikes), events[["start_time", "end_time"]].to_numpy(dtype=float)
     return recording.observed.throughout(n_cells, *ends.T)[:, cells]
 
 
 def _decodable(
-    recording: Recording, cells: NDArray[np.int64], events: pd.DataFrame
+    recording: Recording, cells: Ints, events: pd.DataFrame
 ) -> tuple[pd.DataFrame, int, int]:
     """Leave out events in which no cell was observed, or nothing decoded; count both."""
     n_unobserved = 0
@@ -309,8 +308,8 @@ def _decodable(
 
 
 def _counted(
-    recording: Recording, cells: NDArray[np.int64], events: pd.DataFrame, time_bin: float
-) -> list[NDArray[np.int64]]:
+    recording: Recording, cells: Ints, events: pd.DataFrame, time_bin: float
+) -> list[Ints]:
     """Count the spikes of cells in the time bins of events, none without cells."""
     if not len(cells):
         return []
@@ -325,9 +324,7 @@ def _counted(
     return counts
 
 
-def _always_seen(
-    recording: Recording, rates: NDArray[np.float64], cells: NDArray[np.int64]
-) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
+def _always_seen(recording: Recording, rates: Floats, cells: Ints) -> tuple[Floats, Ints]:
     """Leave out cells that were not always observed: what is decoded throughout needs the same."""
     _, seen = recording.observed.stretches(len(recording.spikes))
     kept = seen.cells[:, cells].all(axis=0)
@@ -343,11 +340,11 @@ def _always_seen(
 def _in_posterior(
     recording: Recording,
     moved: Running,
-    cells: NDArray[np.int64],
-    rates: NDArray[np.float64],
+    cells: Ints,
+    rates: Floats,
     track: BinnedTrack,
     settings: Settings,
-) -> tuple[pd.DataFrame, list[NDArray[np.int64]], Detected]:
+) -> tuple[pd.DataFrame, list[Ints], Detected]:
     """Find travel in all quiet time; also return what is found after exchanges of cells."""
     if recording.events is not None or not len(cells):
         raise ValueError(
@@ -381,11 +378,7 @@ def _in_posterior(
 
 
 def _headings(
-    recording: Recording,
-    moved: Running,
-    track: BinnedTrack,
-    cells: NDArray[np.int64],
-    settings: Settings,
+    recording: Recording, moved: Running, track: BinnedTrack, cells: Ints, settings: Settings
 ) -> tuple[HeadedFields | None, int | None]:
     """Estimate fields by heading, if the track is run both ways; None if too few cells differ.
 

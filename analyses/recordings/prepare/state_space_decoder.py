@@ -20,18 +20,19 @@ from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 import pandas as pd
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from scipy.sparse import csr_array
 
 from analyses.recordings.basics.binned_track import BinnedTrack, project
 from analyses.recordings.prepare.headings import with_headings
 from analyses.recordings.prepare.likelihood import check_likelihoods, count_spikes, log_likelihood
+from replay.arrays import Floats, Int32s
 from replay.jit import kernel
 
 STATIONARY, CONTINUOUS, FRAGMENTED = range(3)
 """The kinds of movement of the state-space decoder, in the order of its posterior."""
 
-Walk: TypeAlias = "NDArray[np.float64] | csr_array"
+Walk: TypeAlias = "Floats | csr_array"
 """The transitions of continuous movement: a matrix, sparse if there are many states."""
 
 _GOES_ON = 0.98  # the probability of the same movement in the next time bin
@@ -43,10 +44,10 @@ _FARTHEST_STEP = 4.0  # standard deviations, in an arena: beyond are 3 in 10,000
 class _Transitions(NamedTuple):
     """Weights into each bin: `dense`, or those from the bins `source[begin[b]:begin[b + 1]]`."""
 
-    dense: NDArray[np.float64]
-    begin: NDArray[np.int32]
-    source: NDArray[np.int32]
-    weight: NDArray[np.float64]
+    dense: Floats
+    begin: Int32s
+    source: Int32s
+    weight: Floats
 
 
 def walk_transitions(track: BinnedTrack, variance: float) -> Walk:
@@ -81,9 +82,7 @@ def walk_of_states(track: BinnedTrack, variance: float, n_states: int) -> Walk:
     return csr_array(np.where(steps > np.finfo(float).eps / 2, steps, 0.0))
 
 
-def state_posterior(
-    log_likelihoods: ArrayLike, walk: ArrayLike | Walk
-) -> tuple[NDArray[np.float64], float]:
+def state_posterior(log_likelihoods: ArrayLike, walk: ArrayLike | Walk) -> tuple[Floats, float]:
     """Decode an event with the state-space decoder.
 
     Likelihoods are (n_time, n_bins), `walk` (n_bins, n_bins) with rows that sum to 1. Returns the
@@ -125,7 +124,7 @@ def _transitions(steps: Walk) -> _Transitions:
 
 
 @kernel
-def _stepped(weights: NDArray[np.float64], into: _Transitions) -> NDArray[np.float64]:
+def _stepped(weights: Floats, into: _Transitions) -> Floats:
     """Move weights of bins by one step."""
     if into.dense.size > 0:
         return np.dot(weights, into.dense)  # type: ignore[no-any-return]
@@ -140,11 +139,7 @@ def _stepped(weights: NDArray[np.float64], into: _Transitions) -> NDArray[np.flo
 
 @kernel
 def _filter(
-    likelihood: NDArray[np.float64],
-    movements: NDArray[np.float64],
-    into: _Transitions,
-    predicted: NDArray[np.float64],
-    filtered: NDArray[np.float64],
+    likelihood: Floats, movements: Floats, into: _Transitions, predicted: Floats, filtered: Floats
 ) -> float:
     """Write the predicted state for each time bin, and the state given the spikes up to it.
 
@@ -199,12 +194,7 @@ def _filter(
 
 
 @kernel
-def _smooth(
-    movements: NDArray[np.float64],
-    back: _Transitions,
-    predicted: NDArray[np.float64],
-    states: NDArray[np.float64],
-) -> None:
+def _smooth(movements: Floats, back: _Transitions, predicted: Floats, states: Floats) -> None:
     """Smooth backwards: replace states given the spikes so far by states given all spikes."""
     n_time, _, n_bins = states.shape
     ratio = np.zeros((3, n_bins))
@@ -242,11 +232,11 @@ class EventEvidence(NamedTuple):
 
     start: float  # when it begins and ends, in s
     end: float
-    spikes: list[NDArray[np.float64]]  # the spike times of each cell, in s; empty without spikes
+    spikes: list[Floats]  # the spike times of each cell, in s; empty without spikes
     # (n_time, n_movements, n_bins): the probability of each movement and place; None without spikes
-    posterior: NDArray[np.float64] | None
+    posterior: Floats | None
     # (n_time,): the bin of the course of each stretch of travel; -1 elsewhere
-    path: NDArray[np.int32] | None
+    path: Int32s | None
     # what was measured: `time`, `multiunit_rate`, `speed`, `field_potential`, `x, y`
     traces: pd.DataFrame
 

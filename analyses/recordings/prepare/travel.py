@@ -36,7 +36,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from scipy import linalg, optimize, stats
 from scipy.sparse import block_diag, csr_array, diags_array, eye_array, kron
 from scipy.sparse.csgraph import connected_components
@@ -45,6 +45,7 @@ from analyses.recordings.basics.binned_track import BinnedTrack
 from analyses.recordings.prepare.headings import with_headings
 from analyses.recordings.prepare.likelihood import check_likelihoods
 from analyses.recordings.prepare.state_space_decoder import walk_transitions
+from replay.arrays import Bools, Floats, Ints
 from replay.checks import check_number
 from replay.jit import kernel
 
@@ -68,9 +69,9 @@ class Steps(NamedTuple):
     where they come from or lead to, and with what probability.
     """
 
-    begin: NDArray[np.int64]
-    other: NDArray[np.int64]
-    weight: NDArray[np.float64]
+    begin: Ints
+    other: Ints
+    weight: Floats
 
     @staticmethod
     def of(matrices: Sequence[csr_array], into: bool) -> Steps:
@@ -92,22 +93,22 @@ class Travel(NamedTuple):
     with a direction of travel.
     """
 
-    square: NDArray[np.int64]  # (n_columns,): the state of each column
+    square: Ints  # (n_columns,): the state of each column
     kept: float  # the probability of the same class in the next time bin
     # (n_kinds,): of each kind of dwelling, the probability of the same place in the next time bin
-    stay: NDArray[np.float64]
-    keeps: NDArray[np.bool_]  # (n_kinds,): whether a place that is drawn anew has the same heading
-    drifts: NDArray[np.bool_]  # (n_kinds,): whether a place drifts while it is held
+    stay: Floats
+    keeps: Bools  # (n_kinds,): whether a place that is drawn anew has the same heading
+    drifts: Bools  # (n_kinds,): whether a place drifts while it is held
     # (n_kinds,): the likelihood that it has: that of the place (0), or that around it (1)
-    emits: NDArray[np.int64]
+    emits: Ints
     # (n_states,): the heading of each state; headings that may follow each other at a junction are
     # one
-    group: NDArray[np.int64]
-    size: NDArray[np.float64]  # (n_groups,): the number of states of each such group
-    around: NDArray[np.float64]  # (n_states, n_states): the probability of each state around each
+    group: Ints
+    size: Floats  # (n_groups,): the number of states of each such group
+    around: Floats  # (n_states, n_states): the probability of each state around each
     # (n_senses, n_ways): the state of each way: forward, in reverse, and without a heading; the
     # last alone if states have none
-    state: NDArray[np.int64]
+    state: Ints
     # the steps of each speed into each way, and out of it
     into: Steps
     out: Steps
@@ -115,29 +116,29 @@ class Travel(NamedTuple):
     drift_into: Steps
     drift_out: Steps
     # (n_speeds, n_ways): the probability of running over an end of the track
-    lost: NDArray[np.float64]
+    lost: Floats
     # (n_ways, n_ways): the distances between ways, in cm, which are far if their directions are
     # opposite; in an arena those between bins
-    apart: NDArray[np.float64]
+    apart: Floats
 
 
 class Evidence(NamedTuple):
     """The evidence in the spikes of events, in nats, of shape (n_events,) each."""
 
-    travel: NDArray[np.float64]  # for travel, against places that are held or drawn anew
+    travel: Floats  # for travel, against places that are held or drawn anew
     # for travel or places that are held, against places that are drawn anew in each time bin
-    content: NDArray[np.float64]
+    content: Floats
 
 
 class TravelPosterior(NamedTuple):
     """What an event represents in each time bin, given all its spikes."""
 
-    travels: NDArray[np.float64]  # (n_time,): the probability of travel
-    enters: NDArray[np.float64]  # (n_time,): the probability that travel begins in this time bin
+    travels: Floats  # (n_time,): the probability of travel
+    enters: Floats  # (n_time,): the probability that travel begins in this time bin
     # (n_time, n_senses, n_ways): the probability of each way in each sense; their sum is that of
     # travel. In an arena ways are those of bins, to which squares are divided as they are likely
-    way: NDArray[np.float64]
-    speed: NDArray[np.float64]  # (n_time, n_speeds): the probability of each speed of travel
+    way: Floats
+    speed: Floats  # (n_time, n_speeds): the probability of each speed of travel
 
 
 class Stretch(NamedTuple):
@@ -148,7 +149,7 @@ class Stretch(NamedTuple):
     last: int
     # (last - first,): its course: the way in each time bin with the least expected distance from
     # where the event is, among those courses that do not turn back (in an arena, the bins)
-    ways: NDArray[np.int64]
+    ways: Ints
     # the probabilities that cells head with the travel, and against it; 0 without headings
     forward: float
     reverse: float
@@ -209,7 +210,7 @@ def travel_model(track: BinnedTrack, time_bin: float, n_states: int) -> Travel:
     )
 
 
-def _squares(track: BinnedTrack) -> tuple[BinnedTrack, NDArray[np.int64]]:
+def _squares(track: BinnedTrack) -> tuple[BinnedTrack, Ints]:
     """Cut an arena into larger squares, in which travel is found as well, and several times faster.
 
     Also returns the square of each bin.
@@ -393,7 +394,7 @@ def stretches_of(found: TravelPosterior, model: Travel) -> list[Stretch]:
     return stretches
 
 
-def _emissions(log_likelihoods: NDArray[np.float64], model: Travel) -> NDArray[np.float64]:
+def _emissions(log_likelihoods: Floats, model: Travel) -> Floats:
     """Compute likelihoods of places, and around them, up to a factor for each time bin.
 
     `log_likelihoods` is (n_events, n_time, n_states), the result (2, n_time, n_states, n_events):
@@ -423,15 +424,15 @@ def _emissions(log_likelihoods: NDArray[np.float64], model: Travel) -> NDArray[n
 
 @kernel
 def _dwell(
-    before: NDArray[np.float64],
-    after: NDArray[np.float64],
-    drawn: NDArray[np.float64],
-    scale: NDArray[np.float64],
-    entering: NDArray[np.float64],
-    emission: NDArray[np.float64],
+    before: Floats,
+    after: Floats,
+    drawn: Floats,
+    scale: Floats,
+    entering: Floats,
+    emission: Floats,
     t: int,
     model: Travel,
-    total: NDArray[np.float64],
+    total: Floats,
 ) -> None:
     """Let places be held or drawn anew for one time bin; write their total weight.
 
@@ -479,14 +480,14 @@ def _dwell(
 
 @kernel
 def _move(
-    before: NDArray[np.float64],
-    after: NDArray[np.float64],
-    scale: NDArray[np.float64],
-    entering: NDArray[np.float64],
-    emission: NDArray[np.float64],
+    before: Floats,
+    after: Floats,
+    scale: Floats,
+    entering: Floats,
+    emission: Floats,
     t: int,
     model: Travel,
-    total: NDArray[np.float64],
+    total: Floats,
 ) -> None:
     """Let places travel for one time bin; write their total weight. `scale` is as for `_dwell`."""
     n_speeds, n_senses, n_ways, n_events = before.shape
@@ -511,12 +512,7 @@ def _move(
 
 @kernel
 def _enter(
-    weight: NDArray[np.float64],
-    moving: NDArray[np.float64],
-    scale: NDArray[np.float64],
-    n_classes: int,
-    model: Travel,
-    entering: NDArray[np.float64],
+    weight: Floats, moving: Floats, scale: Floats, n_classes: int, model: Travel, entering: Floats
 ) -> None:
     """Write the weight with which the classes are entered: all that jumps, and each other state.
 
@@ -542,7 +538,7 @@ def _enter(
 
 
 @kernel
-def _start(n_classes: int, model: Travel, entering: NDArray[np.float64]) -> None:
+def _start(n_classes: int, model: Travel, entering: Floats) -> None:
     """Write the weight with which the classes begin."""
     n_held = len(model.stay) * len(model.group)
     n_moving = len(model.lost) * model.state.size
@@ -553,9 +549,7 @@ def _start(n_classes: int, model: Travel, entering: NDArray[np.float64]) -> None
 
 
 @kernel
-def _log_probability(
-    emission: NDArray[np.float64], model: Travel, with_travel: bool
-) -> NDArray[np.float64]:
+def _log_probability(emission: Floats, model: Travel, with_travel: bool) -> Floats:
     """Compute the log-probability of the spikes of each event by the forward algorithm."""
     _, n_time, n_states, n_events = emission.shape
     n_senses, n_ways = model.state.shape
@@ -592,13 +586,7 @@ def _log_probability(
 
 
 @kernel
-def _smooth(
-    emission: NDArray[np.float64],
-    model: Travel,
-    enters: NDArray[np.float64],
-    way: NDArray[np.float64],
-    speed: NDArray[np.float64],
-) -> None:
+def _smooth(emission: Floats, model: Travel, enters: Floats, way: Floats, speed: Floats) -> None:
     """Write the posterior of travel in one event by the forward-backward algorithm."""
     _, n_time, n_states, _ = emission.shape
     n_senses, n_ways = model.state.shape
@@ -683,7 +671,7 @@ def _smooth(
 
 
 @kernel
-def _course(expected: NDArray[np.float64], model: Travel) -> NDArray[np.int64]:
+def _course(expected: Floats, model: Travel) -> Ints:
     """Find the course with the least sum of expected distances, shape (n_time, n_ways)."""
     n_time, n_ways = expected.shape
     fastest = len(model.into.begin) - 1

@@ -21,6 +21,7 @@ from numpy.typing import ArrayLike, NDArray
 from analyses.recordings.basics.binned_track import BinnedTrack, cut_track, project
 from analyses.recordings.basics.observed import LONGEST_LOST
 from analyses.recordings.basics.settings import FARTHEST, MOST_UNKNOWN
+from replay.arrays import Floats, Int32s, Ints
 from replay.checks import check_array, check_list, check_number, check_table, check_whole, typed
 from replay.log.event_log import EventLog
 from replay.worlds.mdp import MDP
@@ -135,7 +136,7 @@ def find_visits(
 
 def nearest_states(
     position: ArrayLike, track: BinnedTrack, world: MDP, reach: Mapping[int, float]
-) -> NDArray[np.int32]:
+) -> Int32s:
     """Find the state at which each position is, with `reach` as in `find_visits`; -1 if unknown.
 
     Examples
@@ -152,7 +153,7 @@ def nearest_states(
     return np.where(found.away <= FARTHEST, nearest[found.bin], -1).astype(np.int32)
 
 
-def _centres(track: BinnedTrack, world: MDP) -> NDArray[np.int32]:
+def _centres(track: BinnedTrack, world: MDP) -> Int32s:
     """Find the bin of each state; raises an error if the world was not made from this track."""
     if world.position is None:
         raise ValueError(
@@ -168,7 +169,7 @@ def _centres(track: BinnedTrack, world: MDP) -> NDArray[np.int32]:
     return found.bin
 
 
-def _radius(track: BinnedTrack, centres: NDArray[np.int32], radius: float | None) -> float:
+def _radius(track: BinnedTrack, centres: Int32s, radius: float | None) -> float:
     """Check the radius within which a state is entered, or choose it by the nearest two states."""
     between = track.distance[np.ix_(centres, centres)]
     np.fill_diagonal(between, np.inf)
@@ -185,12 +186,8 @@ def _radius(track: BinnedTrack, centres: NDArray[np.int32], radius: float | None
 
 
 def _entered(
-    track: BinnedTrack,
-    centres: NDArray[np.int32],
-    bins: NDArray[np.int32],
-    radius: float,
-    reach: Mapping[int, float],
-) -> NDArray[np.int32]:
+    track: BinnedTrack, centres: Int32s, bins: Int32s, radius: float, reach: Mapping[int, float]
+) -> Int32s:
     """Return the state that is entered with each sample, and -1 where none is."""
     if track.is_arena and len(centres) > 1:
         # States cover an arena: the animal leaves one once it is half as far from another.
@@ -216,8 +213,8 @@ def _entered(
 
 
 def _nearest(
-    track: BinnedTrack, centres: NDArray[np.int32], reach: Mapping[int, float]
-) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+    track: BinnedTrack, centres: Int32s, reach: Mapping[int, float]
+) -> tuple[Ints, Floats]:
     """Return the nearest state to each bin, and how far it is; 0 where one is reached."""
     distance = track.distance[centres]
     nearest, away = distance.argmin(axis=0), distance.min(axis=0)

@@ -13,9 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import networkx as nx
-import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 
 from analyses.recordings.basics.arena import describe_arena, find_arena, is_open
 from analyses.recordings.basics.binned_track import cut_track
@@ -30,6 +28,7 @@ from analyses.recordings.readers.posteriors import NETCDF, read_posterior
 from analyses.recordings.readers.remote_files import find_remote, is_address, name_of
 from analyses.recordings.readers.table_files import read_table
 from analyses.recordings.readers.track_graphs import IncompleteError, ScaleError, read_track
+from replay.arrays import Floats
 from replay.checks import check_number, check_text, check_whole, known_arguments, shown
 from replay.files import opened
 
@@ -167,7 +166,7 @@ def read_recording(
     return found if epochs is None else with_epochs(found, epochs, most_unknown)
 
 
-def read_positions(source: object, position: str | None = None) -> tuple[NDArray[np.float64], str]:
+def read_positions(source: object, position: str | None = None) -> tuple[Floats, str]:
     """Read where an animal was, which needs no track: (x, y) in the order of time, and their unit.
 
     The unit is cm, unless the file has another one whose size it does not tell, such as pixels.

@@ -55,6 +55,7 @@ from analyses.recordings.readers.track_graphs import (
     to_cm,
     to_plane,
 )
+from replay.arrays import Floats
 from replay.checks import check_array, check_number, shown, typed
 
 _LOWEST_CLOCK = 0.1  # Hz
@@ -160,7 +161,7 @@ class _Arrays(NamedTuple):
             found["time"] = time
             told.append(count_text(len(time), "position") + (f" ({scaled})" if scaled else ""))
         time = self.times("spike")
-        spikes: tuple[NDArray[np.float64], ...] = ()
+        spikes: tuple[Floats, ...] = ()
         units: tuple[str, ...] = ()
         if time is not None:
             spikes, units = self.cells(time)
@@ -207,7 +208,7 @@ class _Arrays(NamedTuple):
         value = given.item() if given.size == 1 else given
         return check_number(f"{key} of {self.name}", value, at_least=at_least)
 
-    def times(self, what: str) -> NDArray[np.float64] | None:
+    def times(self, what: str) -> Floats | None:
         """Read times in s, or in ticks of a clock; None if there are none."""
         if f"{what}_time" in self.arrays:
             return check_times(self.arrays[f"{what}_time"], f"{what}_time of {self.name}")
@@ -220,7 +221,7 @@ class _Arrays(NamedTuple):
         check_digits(self.arrays[key] / hertz, f"{key} of {self.name}")
         return np.asarray(ticks / hertz)
 
-    def pairs(self, what: str) -> NDArray[np.float64]:
+    def pairs(self, what: str) -> Floats:
         """Read begin and end of each interval of a kind; empty if there is none."""
         keys = f"{what}_start", f"{what}_end"
         if not set(keys) & set(self.arrays):
@@ -245,7 +246,7 @@ class _Arrays(NamedTuple):
                 f"{' and '.join(parts)} of {self.name} must have the same length; got {counts}."
             )
 
-    def positions(self, graph: nx.Graph | None) -> tuple[NDArray[np.float64], str]:
+    def positions(self, graph: nx.Graph | None) -> tuple[Floats, str]:
         """Read positions, n x 2, and say in which form they were."""
         for key, unit in (("position_xy", "cm"), ("position_xy_px", "pixels")):
             if key in self.arrays:
@@ -270,9 +271,7 @@ class _Arrays(NamedTuple):
             return values
         return self.numbers(key, kind="whole", at_least=0, n_dims=2 if values.ndim == 2 else 1)
 
-    def cells(
-        self, time: NDArray[np.float64]
-    ) -> tuple[tuple[NDArray[np.float64], ...], tuple[str, ...]]:
+    def cells(self, time: Floats) -> tuple[tuple[Floats, ...], tuple[str, ...]]:
         """Divide spikes by cell; also return the id of each cell."""
         for key in ("spike_time", "spike_t_ticks"):
             self.check_beside(key, spike_unit="the cell of each spike")
@@ -283,9 +282,7 @@ class _Arrays(NamedTuple):
         spikes = tuple(time[of_spike == cell] for cell in range(len(cells)))
         return spikes, tuple("-".join(map(str, np.ravel(cell))) for cell in cells)
 
-    def observed(
-        self, units: tuple[str, ...]
-    ) -> tuple[NDArray[np.float64], list[NDArray[np.float64]]]:
+    def observed(self, units: tuple[str, ...]) -> tuple[Floats, list[Floats]]:
         """Read the intervals in which all spikes were observed, or else those of each cell."""
         pairs, always = self.pairs("observed"), outside_of([])
         if "observed_unit" not in self.arrays:
@@ -350,7 +347,7 @@ class _Arrays(NamedTuple):
         start, rate = self.number("field_potential_start"), self.number("field_potential_rate")
         return FieldPotential(start, rate, signal)
 
-    def epochs(self) -> dict[str, NDArray[np.float64]]:
+    def epochs(self) -> dict[str, Floats]:
         pairs = self.pairs("epoch")
         labels = np.ravel(self.arrays.get("epoch_label", np.empty(0))).astype(str)
         self.check_lengths(epoch_start=pairs, epoch_label=labels)

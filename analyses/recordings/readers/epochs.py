@@ -8,13 +8,13 @@ from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
-from numpy.typing import NDArray
 
 from analyses.recordings.basics.observed import seconds_in
 from analyses.recordings.basics.recording import Recording
 from analyses.recordings.basics.settings import RUN
 from analyses.recordings.readers.array_files import read_intervals
 from analyses.recordings.readers.track_graphs import count_text
+from replay.arrays import Floats
 from replay.checks import check_text, shown
 
 _EXAMPLE = "before=0:600,run=600:1500,after=1500:2400"
@@ -30,7 +30,7 @@ def with_epochs(
     The animal was on the track in the epoch `run`, if there is one. Epochs end where the recording
     ends.
     """
-    chosen: dict[str, list[NDArray[np.float64]]] = {}
+    chosen: dict[str, list[Floats]] = {}
     if isinstance(given, Mapping):
         parts = [(check_text("The name of an epoch", key), where) for key, where in given.items()]
     else:
@@ -89,7 +89,7 @@ def with_epochs(
     )
 
 
-def _intervals(where: object, name: str, found: Recording) -> NDArray[np.float64]:
+def _intervals(where: object, name: str, found: Recording) -> Floats:
     """Read ``begin:end`` in s or intervals, or look up a label of the file, or ``TABLE:LABEL``."""
     if not isinstance(where, str):
         return read_intervals(where).to_numpy(dtype=float)
@@ -116,7 +116,7 @@ def _intervals(where: object, name: str, found: Recording) -> NDArray[np.float64
     return times
 
 
-def check_apart(epochs: Mapping[str, NDArray[np.float64]]) -> None:
+def check_apart(epochs: Mapping[str, Floats]) -> None:
     """Check that no two intervals overlap, so that each event is counted once."""
     rows = sorted((begin, end, name) for name, each in epochs.items() for begin, end in each)
     for (_, end, one), (begin, _, other) in pairwise(rows):

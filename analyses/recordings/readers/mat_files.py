@@ -38,6 +38,7 @@ from analyses.recordings.readers.claims import check_claim, check_hdf5, damage_t
 from analyses.recordings.readers.npz_files import ARRAYS
 from analyses.recordings.readers.nwb_data import choose_events
 from analyses.recordings.readers.track_graphs import in_pairs, to_cm
+from replay.arrays import Floats
 from replay.checks import shown, unknown_name
 from replay.files import check_file, opened
 
@@ -205,7 +206,7 @@ def _of_cellexplorer(
     return found
 
 
-def _times(value: Any, what: str) -> NDArray[np.float64]:
+def _times(value: Any, what: str) -> Floats:
     found = _vector(value, what)
     check_digits(value, what)
     return found
@@ -245,7 +246,7 @@ def _positions(
     )
 
 
-def _intervals(value: Any, what: str) -> NDArray[np.float64]:
+def _intervals(value: Any, what: str) -> Floats:
     """Read intervals, n x 2 or 2 x n; the result is 2 x n."""
     if isinstance(value, _Object):
         raise _only_matlab(what, value)
@@ -256,7 +257,7 @@ def _only_matlab(what: str, value: _Object) -> ValueError:
     return ValueError(f"{what} is {value}, which only MATLAB reads: {_CONVERT}")
 
 
-def _vector(value: Any, what: str) -> NDArray[np.float64]:
+def _vector(value: Any, what: str) -> Floats:
     if isinstance(value, _Object):
         raise _only_matlab(what, value)
     try:

@@ -17,13 +17,13 @@ from typing import TYPE_CHECKING, Any
 import networkx as nx
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 
 from analyses.recordings.basics.binned_track import BinnedTrack, cut_track, project
 from analyses.recordings.basics.observed import check_times
 from analyses.recordings.basics.settings import FARTHEST, RUN
 from analyses.recordings.readers.table_files import bounds_of
 from analyses.recordings.readers.track_graphs import count_text, epochs_of, to_cm, to_plane
+from replay.arrays import Floats
 from replay.checks import unknown_name
 
 if TYPE_CHECKING:
@@ -125,13 +125,13 @@ def plain(value: Any) -> Any:
     return value.item() if isinstance(value, np.generic) else value
 
 
-def labelled_epochs(tables: Mapping[str, Any]) -> tuple[dict[str, NDArray[np.float64]], list[str]]:
+def labelled_epochs(tables: Mapping[str, Any]) -> tuple[dict[str, Floats], list[str]]:
     """Collect begin and end of intervals by their label; also say which are in several tables.
 
     A label has the times of the first table that has it, and ``TABLE:LABEL`` those of each.
     """
-    first: dict[str, tuple[str, NDArray[np.float64]]] = {}
-    each: dict[str, NDArray[np.float64]] = {}
+    first: dict[str, tuple[str, Floats]] = {}
+    each: dict[str, Floats] = {}
     others: dict[tuple[str, str], list[str]] = {}
     for table, labels, times in _labelled(tables):
         for label in dict.fromkeys(labels):
@@ -148,7 +148,7 @@ def labelled_epochs(tables: Mapping[str, Any]) -> tuple[dict[str, NDArray[np.flo
     return {label: times for label, (_, times) in first.items()} | each, told
 
 
-def _labelled(tables: Mapping[str, Any]) -> Iterator[tuple[str, list[str], NDArray[np.float64]]]:
+def _labelled(tables: Mapping[str, Any]) -> Iterator[tuple[str, list[str], Floats]]:
     """Iterate over columns of labels: table (and column, after the first), labels, times."""
     for name, table in tables.items():
         for number, (column, labels) in enumerate(labels_of(table).items()):
@@ -174,11 +174,8 @@ def labels_of(table: Any) -> dict[str, list[str]]:
 
 
 def running_epochs(
-    tables: Mapping[str, Any],
-    time: NDArray[np.float64],
-    position: NDArray[np.float64],
-    graph: nx.Graph | None,
-) -> tuple[NDArray[np.float64], str]:
+    tables: Mapping[str, Any], time: Floats, position: Floats, graph: nx.Graph | None
+) -> tuple[Floats, str]:
     """Find the epochs in which the animal was on the track, and say how, and which were left out.
 
     These are the epochs with a label of running; or, in a table of epochs without such labels,
@@ -215,7 +212,7 @@ def running_epochs(
     return taken, how
 
 
-def _is_on_track(position: NDArray[np.float64], track: BinnedTrack) -> bool:
+def _is_on_track(position: Floats, track: BinnedTrack) -> bool:
     there = position[~np.isnan(position).any(axis=1)]
     if len(there) < 2:
         return False
@@ -226,7 +223,7 @@ def _is_on_track(position: NDArray[np.float64], track: BinnedTrack) -> bool:
     return bool(extent >= _LEAST_EXTENT * np.ptp(track.node_position, axis=0).max())
 
 
-_Positions = tuple[NDArray[np.float64], NDArray[np.float64], str]
+_Positions = tuple[Floats, Floats, str]
 """Times (s), positions (cm), and a phrase on what was read."""
 
 _ANGLES = ("rad", "deg")

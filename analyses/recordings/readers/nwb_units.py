@@ -20,6 +20,7 @@ from analyses.recordings.basics.marks import MarkClasses, classes_of_marks, desc
 from analyses.recordings.basics.observed import check_digits
 from analyses.recordings.readers.nwb_data import by_name, not_read, plain, split_choice
 from analyses.recordings.readers.track_graphs import count_text
+from replay.arrays import Bools, Floats, Ints
 from replay.checks import check_text, shown, unknown_name
 
 if TYPE_CHECKING:
@@ -46,10 +47,10 @@ class Spikes(NamedTuple):
     """
 
     text: str
-    spikes: tuple[NDArray[np.float64], ...] = ()
-    electrode: NDArray[np.int64] | None = None
+    spikes: tuple[Floats, ...] = ()
+    electrode: Ints | None = None
     units: tuple[str, ...] = ()
-    intervals: tuple[NDArray[np.float64], ...] = ()
+    intervals: tuple[Floats, ...] = ()
 
 
 def read_spikes(file: NWBFile, name: str, choice: str | None) -> Spikes:
@@ -110,7 +111,7 @@ def units_of(file: NWBFile) -> dict[str, Any]:
     return {name: found[name] for name in sorted(found, key=rank)}
 
 
-def intervals_of_units(units: Any, rows: NDArray[np.integer]) -> tuple[NDArray[np.float64], ...]:
+def intervals_of_units(units: Any, rows: NDArray[np.integer]) -> tuple[Floats, ...]:
     """Read the ``obs_intervals`` of some units; empty if none has any."""
     if "obs_intervals" not in units.colnames:
         return ()
@@ -224,9 +225,7 @@ def _read_marks(known: Mapping[str, Any], name: str) -> MarkClasses:
     return classes_of_marks(times, marks)
 
 
-def choose_units(
-    expression: str, columns: Mapping[str, NDArray[Any]], name: str
-) -> NDArray[np.bool_]:
+def choose_units(expression: str, columns: Mapping[str, NDArray[Any]], name: str) -> Bools:
     """Find the units for which an expression is true, shape (n_units,); `name` is that of the file.
 
     Columns are texts, numbers or truth values. A ValueError says what of an expression is not
@@ -253,7 +252,7 @@ def choose_units(
     return chosen
 
 
-def _truth(node: ast.expr, columns: Mapping[str, NDArray[Any]], name: str) -> NDArray[np.bool_]:
+def _truth(node: ast.expr, columns: Mapping[str, NDArray[Any]], name: str) -> Bools:
     """Compute where a part of the expression is true."""
     if isinstance(node, ast.BoolOp):
         parts = [_truth(each, columns, name) for each in node.values]
@@ -281,7 +280,7 @@ def _truth(node: ast.expr, columns: Mapping[str, NDArray[Any]], name: str) -> ND
     return found
 
 
-def _compared(comparison: ast.cmpop, one: Any, other: Any) -> NDArray[np.bool_]:
+def _compared(comparison: ast.cmpop, one: Any, other: Any) -> Bools:
     if isinstance(comparison, ast.In | ast.NotIn):
         choices = list(other) if isinstance(other, tuple) else [other]
         found = np.any([_compared(ast.Eq(), one, each) for each in choices], axis=0)

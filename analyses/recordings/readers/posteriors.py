@@ -34,6 +34,7 @@ from analyses.recordings.basics.recording import Posterior, Recording, check_bin
 from analyses.recordings.readers.claims import check_claim, check_hdf5, damage_told
 from analyses.recordings.readers.table_files import open_table
 from analyses.recordings.readers.track_graphs import IncompleteError, linear_to_plane
+from replay.arrays import Floats
 from replay.checks import check_array, check_table, shown
 from replay.files import check_file
 
@@ -108,9 +109,7 @@ def open_posterior(path: Path) -> Any:
             return data.load()
 
 
-def _by_bin(
-    data: Any, array: Any, name: str
-) -> tuple[NDArray[np.float64], NDArray[Any], NDArray[np.float64]]:
+def _by_bin(data: Any, array: Any, name: str) -> tuple[Floats, NDArray[Any], Floats]:
     """Return the posterior, (n_time, n_bins), and state and place of each bin."""
     axes = [str(each) for each in array.dims if each != "time"]
     axes.sort(key=lambda each: each != "state")
@@ -146,9 +145,7 @@ def _by_bin(
     return values.reshape(len(values), -1), state, np.stack(places, axis=1)
 
 
-def _movement(
-    data: Any, values: NDArray[np.float64], state: NDArray[Any]
-) -> dict[str, NDArray[np.float64]]:
+def _movement(data: Any, values: Floats, state: NDArray[Any]) -> dict[str, Floats]:
     if "acausal_state_probabilities" in data:
         array = data["acausal_state_probabilities"]
         other = next(each for each in array.dims if each != "time")
@@ -162,7 +159,7 @@ def _movement(
     return {each: np.nansum(values[:, text == each], axis=1) for each in names}
 
 
-def _outward(movement: dict[str, NDArray[np.float64]]) -> NDArray[np.float64] | None:
+def _outward(movement: dict[str, Floats]) -> Floats | None:
     """Return the probability of outbound states among those with a heading, if there are any."""
     by_heading = [
         [values for name, values in movement.items() if heading in name.lower()]
@@ -175,7 +172,7 @@ def _outward(movement: dict[str, NDArray[np.float64]]) -> NDArray[np.float64] | 
     return np.where(known, out / np.where(known, out + back, 1.0), 0.5)
 
 
-def _check_sums(values: NDArray[np.float64], name: str) -> None:
+def _check_sums(values: Floats, name: str) -> None:
     sums = np.nansum(values, axis=1)
     known = ~np.isnan(values).all(axis=1)
     wrong = known & ~(np.abs(sums - 1.0) <= 1e-3)
@@ -188,9 +185,7 @@ def _check_sums(values: NDArray[np.float64], name: str) -> None:
         )
 
 
-def _in_plane(
-    place: NDArray[np.float64], graph: nx.Graph | None, bins: object, name: str
-) -> NDArray[np.float64]:
+def _in_plane(place: Floats, graph: nx.Graph | None, bins: object, name: str) -> Floats:
     """Return x and y of each bin; NaN in gaps and for states without a place."""
     if place.shape[1] == 2:
         return place
@@ -225,11 +220,11 @@ def _in_plane(
 
 
 def _posterior(
-    time: NDArray[np.float64],
-    values: NDArray[np.float64],
-    place: NDArray[np.float64],
-    position: NDArray[np.float64],
-    movement: dict[str, NDArray[np.float64]],
+    time: Floats,
+    values: Floats,
+    place: Floats,
+    position: Floats,
+    movement: dict[str, Floats],
     name: str,
 ) -> tuple[Posterior, int]:
     """Sum over states, leave out bins without a place, and normalise each row again."""

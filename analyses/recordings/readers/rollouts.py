@@ -38,10 +38,10 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 
 from analyses.recordings.readers.array_files import load_arrays
 from analyses.sequences.chains import decoded_backups
+from replay.arrays import Floats, Ints
 from replay.checks import check_array, typed
 from replay.log.event_log import EventLog
 
@@ -132,11 +132,7 @@ def read_rollouts(source: str | Path | Mapping[str, object]) -> EventLog:
 
 
 def _episode(
-    run: int,
-    place: NDArray[np.int64],
-    actions: NDArray[np.int64],
-    plans: NDArray[np.int64],
-    rewards: NDArray[np.float64],
+    run: int, place: Ints, actions: Ints, plans: Ints, rewards: Floats
 ) -> tuple[pd.DataFrame, pd.DataFrame]:
     """Return the steps and the rollouts of one episode."""
     came = rewards > 0.5

@@ -25,6 +25,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from analyses.recordings.basics.arena import arena_graph
 from analyses.recordings.basics.binned_track import cut_track
+from replay.arrays import Floats
 from replay.checks import check_array, check_choice, check_list, check_number, shown
 from replay.files import read_file
 from replay.worlds.tracks import make_track_graph
@@ -174,13 +175,13 @@ def draw_track(graph: nx.Graph) -> dict[str, Any]:
     }
 
 
-def epochs_of(graph: nx.Graph | None) -> NDArray[np.float64]:
+def epochs_of(graph: nx.Graph | None) -> Floats:
     """Return begin and end, in s, of the epochs on the track (`run_epochs`); empty without."""
     epochs = None if graph is None else graph.graph.get("run_epochs")
     return np.empty((0, 2)) if epochs is None else np.asarray(epochs, dtype=float)
 
 
-def linear_to_plane(graph: nx.Graph, linear: ArrayLike, name: str) -> NDArray[np.float64]:
+def linear_to_plane(graph: nx.Graph, linear: ArrayLike, name: str) -> Floats:
     """Map positions along a linearised track, in cm, to (x, y).
 
     They count from the beginning of the first edge; in the gaps between edges, and beyond the ends,
@@ -270,14 +271,12 @@ def in_pairs(values: ArrayLike, what: str) -> NDArray[np.generic]:
 class ScaleError(ValueError):
     """Positions are in a unit whose size is unknown: they are `values`, in `unit`."""
 
-    def __init__(self, message: str, values: NDArray[np.float64], unit: str) -> None:
+    def __init__(self, message: str, values: Floats, unit: str) -> None:
         super().__init__(message)
         self.values, self.unit = values, unit
 
 
-def to_cm(
-    values: ArrayLike, unit: str, graph: nx.Graph | None, name: str
-) -> tuple[NDArray[np.float64], str]:
+def to_cm(values: ArrayLike, unit: str, graph: nx.Graph | None, name: str) -> tuple[Floats, str]:
     """Convert positions to cm; also return the conversion that was made, for a note, empty if none.
 
     `unit` is as written in the file. For pixels and unknown units, the graph of the track must have
@@ -310,8 +309,8 @@ def to_cm(
 
 
 def to_plane(
-    values: NDArray[np.float64], unit: str, graph: nx.Graph | None, name: str, what: str
-) -> tuple[NDArray[np.float64], str]:
+    values: Floats, unit: str, graph: nx.Graph | None, name: str, what: str
+) -> tuple[Floats, str]:
     """Convert positions along a linearised track to (x, y) in cm, like `to_cm`.
 
     `what` is the subject of messages.

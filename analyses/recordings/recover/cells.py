@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from analyses.recordings.basics.binned_track import BinnedTrack, project
 from analyses.recordings.prepare.headings import heading_between, travel
+from replay.arrays import Floats, Int32s, Ints
 from replay.checks import check_array, check_number
 from replay.log.event_log import EventLog
 
@@ -33,7 +34,7 @@ class Cells(NamedTuple):
     """
 
     track: BinnedTrack
-    rates: NDArray[np.float64]
+    rates: Floats
     background: float = 0.1
 
 
@@ -97,15 +98,15 @@ def check_cells(cells: Cells) -> None:
 class Spikes(NamedTuple):
     """Spikes of several cells, in any order."""
 
-    time: NDArray[np.float64]  # (n_spikes,): times in s
-    cell: NDArray[np.int64]  # (n_spikes,): the cell of each spike
+    time: Floats  # (n_spikes,): times in s
+    cell: Ints  # (n_spikes,): the cell of each spike
 
 
 def poisson_spikes(
-    rates: NDArray[np.float64],
+    rates: Floats,
     bins: NDArray[np.integer],
-    start: NDArray[np.float64],
-    lasts: NDArray[np.float64] | float,
+    start: Floats,
+    lasts: Floats | float,
     rng: np.random.Generator,
 ) -> Spikes:
     """Draw the spikes of all cells in stretches of time with a constant place bin."""
@@ -122,7 +123,7 @@ def poisson_spikes(
     return Spikes(time, np.minimum(found - bins[stretch] * n_cells, n_cells - 1))
 
 
-def by_cell(parts: Sequence[Spikes], n_cells: int) -> tuple[NDArray[np.float64], ...]:
+def by_cell(parts: Sequence[Spikes], n_cells: int) -> tuple[Floats, ...]:
     """Join spikes, and divide them by cell, those of each in order."""
     time = np.concatenate([part.time for part in parts])
     cell = np.concatenate([part.cell for part in parts])
@@ -142,24 +143,21 @@ _CARRIED = 10.0  # s without position between two laps that do not join
 class Sweep(NamedTuple):
     """The bins through which an event sweeps."""
 
-    bins: NDArray[np.int64]  # (n_bins_of_sweep,): the bins, in order
+    bins: Ints  # (n_bins_of_sweep,): the bins, in order
     # (n_bins_of_sweep,): the distance of each bin from the one before, in cm; 0 after a jump
-    ahead: NDArray[np.float64]
+    ahead: Floats
     # (n_bins_of_sweep,): whether the heading that is represented is the direction of travel (1),
     # the opposite (-1) or unknown (0)
     along: NDArray[np.int8]
 
-    def dwell(self, speed: float) -> NDArray[np.float64]:
+    def dwell(self, speed: float) -> Floats:
         """Return the time in each bin, in s: half of the time to each of its neighbours."""
         return np.asarray((self.ahead + np.append(self.ahead[1:], 0)) / (2 * speed))
 
 
 def headed_bins(
-    track: BinnedTrack,
-    rates: NDArray[np.float64],
-    bins: NDArray[np.int64],
-    heading: NDArray[np.integer],
-) -> NDArray[np.int64]:
+    track: BinnedTrack, rates: Floats, bins: Ints, heading: NDArray[np.integer]
+) -> Ints:
     """Find the columns of rates in bins and headings: ahead (1), back (-1) and unknown (0).
 
     Rates are as `with_unknown` returns them, or the same in all headings.
@@ -170,10 +168,10 @@ def headed_bins(
 
 def swept_spikes(
     track: BinnedTrack,
-    rates: NDArray[np.float64],
+    rates: Floats,
     sweeps: Sequence[Sweep],
-    dwell: Sequence[NDArray[np.float64]],
-    start: NDArray[np.float64],
+    dwell: Sequence[Floats],
+    start: Floats,
     rng: np.random.Generator,
 ) -> Spikes:
     """Draw the spikes of all cells in sweeps that start at some times, as they dwell in bins."""
@@ -189,14 +187,14 @@ def swept_spikes(
 class _TrackPath(NamedTuple):
     """The bins of a path without the first, and their distances from the first, in cm."""
 
-    bins: NDArray[np.int64]
-    along: NDArray[np.float64]
+    bins: Ints
+    along: Floats
 
 
 class TrackPaths:
     """Shortest paths along the bins of a track, between states whose bins are given."""
 
-    def __init__(self, track: BinnedTrack, bin_of_state: NDArray[np.int32]) -> None:
+    def __init__(self, track: BinnedTrack, bin_of_state: Int32s) -> None:
         self.track = track
         self._distance = track.distance
         self._bin_of_state = bin_of_state
@@ -245,7 +243,7 @@ class TrackPaths:
         )
 
 
-def bins_of_states(log: EventLog, track: BinnedTrack) -> NDArray[np.int32]:
+def bins_of_states(log: EventLog, track: BinnedTrack) -> Int32s:
     """Find the bin of each state of the log's world."""
     if not isinstance(log, EventLog):
         raise TypeError(f"log must be an EventLog, got {type(log).__name__}.")
@@ -267,21 +265,17 @@ def bins_of_states(log: EventLog, track: BinnedTrack) -> NDArray[np.int32]:
 class Course(NamedTuple):
     """The animal's position in each sample, and whether it moved."""
 
-    time: NDArray[np.float64]  # (n_samples,): times in s
-    bins: NDArray[np.int64]  # (n_samples,): the nearest bin of the track
-    position: NDArray[np.float64]  # (n_samples, 2): positions in cm
+    time: Floats  # (n_samples,): times in s
+    bins: Ints  # (n_samples,): the nearest bin of the track
+    position: Floats  # (n_samples, 2): positions in cm
     # (n_samples,): the direction in which it moved along the edge: 1 towards its second node, -1
     # towards its first, 0 if it did not move
     heading: NDArray[np.int8]
 
 
 def run_course(
-    log: EventLog,
-    track_paths: TrackPaths,
-    speed: float,
-    event_step: NDArray[np.int64],
-    lasts: NDArray[np.float64],
-) -> tuple[Course, NDArray[np.float64]]:
+    log: EventLog, track_paths: TrackPaths, speed: float, event_step: Ints, lasts: Floats
+) -> tuple[Course, Floats]:
     """Let the animal run its laps, and stay still after each lap and around events."""
     steps = log.columns("steps")
     if not len(steps["state"]):

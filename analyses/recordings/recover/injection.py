@@ -15,7 +15,6 @@ from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 
 from analyses.recordings.basics.binned_track import project
 from analyses.recordings.basics.observed import Observed
@@ -44,6 +43,7 @@ from analyses.recordings.recover.cells import (
 from analyses.recordings.recover.recover import candidates_of
 from analyses.recordings.recover.unfolding import MISSED
 from analyses.sequences.track import graph_of_log
+from replay.arrays import Floats, Ints
 from replay.log.event_log import EventLog
 
 _PIECE = 0.25  # s
@@ -54,13 +54,13 @@ _BETWEEN = 0.5  # s, before and after each simulated event
 class Rest(NamedTuple):
     """Quiet times of a recording."""
 
-    begin: NDArray[np.float64]  # (n_pieces,): when pieces of .25 s begin, in s
+    begin: Floats  # (n_pieces,): when pieces of .25 s begin, in s
     # mean and standard deviation of the rate of all cells in rest whenever all were observed, Hz
     scale: tuple[float, float]
     bursting: float  # the share of spikes that are followed by another of the same cell at once
     # (n_cells of the recording,): by how much more the cells that are not decoded fire in candidate
     # events than in rest, in Hz, and 0 for the others
-    others: NDArray[np.float64]
+    others: Floats
 
 
 def quiet_rest(session: Session) -> Rest:
@@ -105,9 +105,7 @@ def quiet_rest(session: Session) -> Rest:
     return Rest(begin, signals[0].scale, bursting, others)
 
 
-def _rates(
-    spikes: tuple[NDArray[np.float64], ...], begin: NDArray[np.float64], end: NDArray[np.float64]
-) -> NDArray[np.float64]:
+def _rates(spikes: tuple[Floats, ...], begin: Floats, end: Floats) -> Floats:
     """Return the rate of each cell in some stretches of time, in Hz; 0 if there is none."""
     number = [np.searchsorted(each, end) - np.searchsorted(each, begin) for each in spikes]
     return np.asarray(np.sum(number, axis=1) / max(float((end - begin).sum()), 1e-9))
@@ -232,7 +230,7 @@ def _shortened(
     return Sweep(sweep.bins[begin:end], ahead, sweep.along[begin:end])
 
 
-def _before_smoothing(session: Session) -> NDArray[np.float64]:
+def _before_smoothing(session: Session) -> Floats:
     """Undo most of the smoothing of place fields, which are narrower than their estimates [1]_.
 
     What another smoothing takes away from an estimate is added to it.
@@ -251,7 +249,7 @@ def _before_smoothing(session: Session) -> NDArray[np.float64]:
 
 def _background(
     session: Session, rest: Rest, seconds: float, rng: np.random.Generator
-) -> list[NDArray[np.float64]]:
+) -> list[Floats]:
     """Join randomly drawn pieces of quiet rest; return the spikes of each cell."""
     recording = session.recording
     if not len(rest.begin):
@@ -268,8 +266,8 @@ def _background(
 
 
 def _detect(
-    session: Session, spikes: list[NDArray[np.float64]], true: pd.DataFrame, rest: Rest
-) -> tuple[pd.DataFrame, list[NDArray[np.int64]]]:
+    session: Session, spikes: list[Floats], true: pd.DataFrame, rest: Rest
+) -> tuple[pd.DataFrame, list[Ints]]:
     """Detect candidate events, and count the spikes in them; given events are all candidates."""
     events, last = true, float(true["end_time"].max() + _BETWEEN)
     own = [spikes[number] for number in session.cells]

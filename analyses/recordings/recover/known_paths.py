@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import networkx as nx
 import numpy as np
 import pandas as pd
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from analyses.recordings.decide.event_kinds import kinds_on_lines
 from analyses.recordings.recover.unfolding import MISSED, NOVEL, REPLAYED
@@ -15,6 +15,7 @@ from analyses.sequences.detection import Detection
 from analyses.sequences.place_sequences import place_sequences
 from analyses.sequences.runs import Columns
 from analyses.sequences.track import graph_of_log
+from replay.arrays import Ints
 from replay.checks import check_choice, check_number, check_whole, typed
 from replay.log.event_log import EventLog
 
@@ -150,9 +151,7 @@ def _kinds(log: EventLog, paths: list[tuple[list[int], int]], step: int) -> list
     return kinds
 
 
-def _stretch(
-    steps: Columns, row: int, ends: NDArray[np.int64], joined: nx.Graph, least: float
-) -> list[int]:
+def _stretch(steps: Columns, row: int, ends: Ints, joined: nx.Graph, least: float) -> list[int]:
     """Return a stretch of a lap from a step on; empty if the lap is too short."""
     path, way = [int(steps["state"][row])], 0.0
     for later in range(row, ends[np.searchsorted(ends, row, side="right")]):

@@ -53,6 +53,7 @@ from analyses.recordings.recover.cells import (
 from analyses.sequences.reactivations import reactivations
 from analyses.sequences.runs import runs_of
 from analyses.sequences.track import graph_of_log
+from replay.arrays import Ints
 from replay.checks import check_number, check_whole
 from replay.log.event_log import EventLog
 
@@ -78,7 +79,7 @@ class Observation(NamedTuple):
     """
 
     recording: Recording
-    replayed: tuple[NDArray[np.int64], ...]
+    replayed: tuple[Ints, ...]
     along: tuple[NDArray[np.int8], ...]
     cells: Cells
     speed: float

@@ -16,7 +16,6 @@ from itertools import product
 import networkx as nx
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 
 from analyses.recordings.basics.binned_track import BinnedTrack, cut_track, project
 from analyses.recordings.basics.settings import Judgement, Settings
@@ -30,6 +29,7 @@ from analyses.recordings.recover.cells import Cells, check_cells
 from analyses.recordings.recover.known_paths import longest_sequences
 from analyses.recordings.recover.observe import Observation, observe
 from analyses.recordings.recover.unfolding import CONDITIONS, MISSED, NOISE
+from replay.arrays import Ints
 from replay.checks import check_array, check_list, check_number, check_whole, typed
 from replay.log.event_log import EventLog
 from replay.worlds.mdp import MDP
@@ -192,7 +192,7 @@ def _longest_found(
     return evidence, longest.reindex(range(len(session.counts)))
 
 
-def candidates_of(true: pd.DataFrame, found: pd.DataFrame) -> NDArray[np.int64]:
+def candidates_of(true: pd.DataFrame, found: pd.DataFrame) -> Ints:
     """Return the candidate with most time in common with each true event, and -1 if none has."""
     if not len(found):
         return np.full(len(true), -1)

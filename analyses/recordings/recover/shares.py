@@ -39,6 +39,7 @@ from analyses.recordings.recover.known_paths import known_paths
 from analyses.recordings.recover.unfolding import confusion_matrix, estimate_shares
 from analyses.sequences.track import graph_of_log
 from analyses.tables import KINDS
+from replay.arrays import Floats
 from replay.checks import check_column, check_table, check_whole, typed
 
 N_EACH = 15
@@ -62,9 +63,9 @@ class Replay(NamedTuple):
     """What simulated replay is like."""
 
     kind: NDArray[np.object_]  # (n_paths,): the kind of each path
-    length: NDArray[np.float64]  # (n_paths,): lengths (cm) and speeds (cm/s) of paths
-    speed: NDArray[np.float64]  # (n_paths,)
-    weight: NDArray[np.float64]  # (n_paths,): how many such paths there are
+    length: Floats  # (n_paths,): lengths (cm) and speeds (cm/s) of paths
+    speed: Floats  # (n_paths,)
+    weight: Floats  # (n_paths,): how many such paths there are
     gain: float  # firing rates relative to running
 
 
@@ -138,14 +139,14 @@ def _chosen(replay: Replay, seen: pd.DataFrame, tables: list[pd.DataFrame]) -> R
     )
 
 
-def _gain(table: pd.DataFrame, weight: float | NDArray[np.float64] = 1.0) -> float:
+def _gain(table: pd.DataFrame, weight: float | Floats = 1.0) -> float:
     """Measure spikes in events, relative to running with their gain along their decoded paths."""
     expected = table["gain"] * table["expected"]
     with np.errstate(divide="ignore", invalid="ignore"):  # what cannot be is refused later
         return float((weight * table["n_spikes"]).sum() / (weight * expected).sum())
 
 
-def _number_of_each(seen: pd.DataFrame, table: pd.DataFrame) -> NDArray[np.float64]:
+def _number_of_each(seen: pd.DataFrame, table: pd.DataFrame) -> Floats:
     """Estimate how many of each simulated path there are, given the events that were found.
 
     What would be found of a path, and as which kind, is what was found of those of its kind that
@@ -171,7 +172,7 @@ def _number_of_each(seen: pd.DataFrame, table: pd.DataFrame) -> NDArray[np.float
     return np.asarray(of_each.sum(axis=0) / recall)
 
 
-def _logs(table: pd.DataFrame, *columns: str) -> NDArray[np.float64]:
+def _logs(table: pd.DataFrame, *columns: str) -> Floats:
     """Return the logarithms of columns, shape (n_rows, n_columns)."""
     return np.asarray(np.log(table[list(columns)].to_numpy(dtype=float)))
 

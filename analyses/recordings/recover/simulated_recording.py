@@ -21,7 +21,6 @@ from typing import NamedTuple
 import networkx as nx
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 
 from analyses.recordings.basics.arena import find_arena
 from analyses.recordings.basics.recording import Recording
@@ -29,6 +28,7 @@ from analyses.recordings.basics.settings import Settings
 from analyses.recordings.recover.cells import by_cell, poisson_spikes
 from analyses.recordings.recover.observe import Observation, observe
 from analyses.sequences.track import graph_of_log
+from replay.arrays import Floats, Ints
 from replay.checks import check_number, check_whole, typed
 from replay.log.event_log import EventLog
 from replay.worlds.mdp import MDP
@@ -204,7 +204,7 @@ def draw_two_way_session(rng: np.random.Generator) -> KnownReplay:
     return KnownReplay(log, graph, paths)
 
 
-def _run(laps: list[list[int]], world: MDP) -> tuple[EventLog, NDArray[np.int64]]:
+def _run(laps: list[list[int]], world: MDP) -> tuple[EventLog, Ints]:
     """Make a log of laps; also return the step at which each ends."""
     moves = [move for lap in laps for move in pairwise(lap)]
     ends = np.cumsum([len(lap) - 1 for lap in laps]) - 1
@@ -345,7 +345,7 @@ def simulated_arena(
     return SimulatedArena(recording, pd.concat(paths, ignore_index=True), kinds)
 
 
-def _forage(n_samples: int, side: float, rng: np.random.Generator) -> NDArray[np.float64]:
+def _forage(n_samples: int, side: float, rng: np.random.Generator) -> Floats:
     """Let an animal wander; it is reflected at the walls."""
     heading = np.cumsum(_TURNING * np.sqrt(_SAMPLE) * rng.standard_normal(n_samples))
     steps = _SPEED * _SAMPLE * np.column_stack([np.cos(heading), np.sin(heading)])
@@ -354,9 +354,7 @@ def _forage(n_samples: int, side: float, rng: np.random.Generator) -> NDArray[np
     return _MARGIN + room - np.abs(room - unfolded)
 
 
-def _replayed(
-    kind: str, ran: NDArray[np.float64], side: float, rng: np.random.Generator
-) -> NDArray[np.float64]:
+def _replayed(kind: str, ran: Floats, side: float, rng: np.random.Generator) -> Floats:
     """Draw the places of an event, one for each ms."""
     length = rng.uniform(*_LENGTHS)
     if kind == "straight":

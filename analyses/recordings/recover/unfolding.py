@@ -24,11 +24,12 @@ from __future__ import annotations
 
 import numpy as np
 import pandas as pd
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from scipy.optimize import nnls
 
 from analyses.sequences.place_sequences import DIRECTIONS
 from analyses.tables import KINDS
+from replay.arrays import Floats
 from replay.checks import (
     check_array,
     check_choice,
@@ -132,9 +133,7 @@ def correct_shares(
     return pd.Series(unfold(counts, given, regularisation), index=truths)
 
 
-def unfold(
-    found: ArrayLike, matrix: ArrayLike, regularisation: float = REGULARISATION
-) -> NDArray[np.float64]:
+def unfold(found: ArrayLike, matrix: ArrayLike, regularisation: float = REGULARISATION) -> Floats:
     """Solve for the non-negative shares that, through a confusion matrix, best give those found."""
     counts, given = np.asarray(found, dtype=float), np.asarray(matrix, dtype=float)
     if not counts.sum() > 0:
@@ -240,13 +239,13 @@ def estimate_shares(
 
 
 def bootstrap_shares(
-    found: NDArray[np.float64],
-    sessions: NDArray[np.float64],
+    found: Floats,
+    sessions: Floats,
     rng: np.random.Generator,
     *,
     n_recordings: int = 1,
     n_bootstrap: int = 1000,
-) -> NDArray[np.float64]:
+) -> Floats:
     """Draw bootstrap samples of the estimated shares.
 
     In each sample, recordings have the confusion matrices of randomly drawn sessions, as far as
@@ -274,5 +273,5 @@ def bootstrap_shares(
     return drawn
 
 
-def _rates(counts: NDArray[np.float64]) -> NDArray[np.float64]:
+def _rates(counts: Floats) -> Floats:
     return np.asarray(counts / np.maximum(counts.sum(axis=-1, keepdims=True), 1))

@@ -17,7 +17,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 
 from analyses.jobs.cost import BYTES_OF_FIGURES, BYTES_OF_PROCESS, WorkCost
 from analyses.jobs.results import write_parts
@@ -28,6 +27,7 @@ from analyses.sequences.counts import CHAINS, ReplayCounts
 from analyses.studies.baselines import baselines
 from analyses.studies.brea_2018.reproduction import N_WINDOWS, Reproduction, log_folder
 from analyses.tables import KINDS
+from replay.arrays import Floats, Ints
 from replay.learners import find_learner
 from replay.learners.contract import LearnerModule
 from replay.log.blocks import STEPS_PER_BLOCK, LogBlock, window_ends
@@ -51,10 +51,10 @@ def make_runs(plan: Reproduction, piece: Piece) -> dict[str, pd.DataFrame | Path
     # One table for all runs: making one per run takes longer than the run.
     made_by: list[str] = []
     seeds: list[int] = []
-    rates: list[NDArray[np.float64]] = []
+    rates: list[Floats] = []
     ends = window_ends(plan.n_steps[name], N_WINDOWS)
     files: dict[str, Path] = {}
-    replayed: dict[str, NDArray[np.int64]] = {}
+    replayed: dict[str, Ints] = {}
     found = {
         learner: find_learner(plan.file_or_name(learner), experiment.parameters[learner])
         for learner in plan.learners

@@ -25,13 +25,7 @@ from analyses.studies.comparison.identification import (
 )
 from analyses.studies.comparison.plan import Accounts, Comparison, plan_comparison
 from analyses.studies.comparison.predictions import plan_rescoring, predictions
-from analyses.studies.comparison.scores import (
-    SETTINGS,
-    evidence_table,
-    regions,
-    robustness,
-    sums,
-)
+from analyses.studies.comparison.scores import SETTINGS, evidence_table, regions, robustness, sums
 from analyses.studies.comparison.simulated_studies import (
     estimate_studies,
     settings,

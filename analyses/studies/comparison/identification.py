@@ -29,6 +29,7 @@ from analyses.inference.model_choice import ModelChoice, Simulations, class_name
 from analyses.measures import STATISTICS
 from analyses.studies.comparison.plan import Comparison
 from analyses.studies.comparison.predictions import Predictions
+from replay.arrays import Floats
 
 _N_TRUTHS = 64  # draws of each account that are assumed to be true
 _N_NOISY = 12  # the same, where each set of findings has its own noise
@@ -133,7 +134,7 @@ def identification(
     return pd.DataFrame(rows, columns=columns)
 
 
-def _first(totals: NDArray[np.float64]) -> NDArray[np.float64]:
+def _first(totals: Floats) -> Floats:
     """Say which account ranks first in each set of findings; equal scores share the vote."""
     best = totals >= totals.max(axis=1, keepdims=True) - 1e-9
     return np.asarray(best / best.sum(axis=1, keepdims=True))
@@ -147,7 +148,7 @@ def _totals(
     *,
     is_noisy: bool = False,
     studies_differ: bool = False,
-) -> dict[str, NDArray[np.float64]]:
+) -> dict[str, Floats]:
     """Score all accounts by findings of each account; shape (n_truths, n_accounts) for each.
 
     `is_noisy`: as the likelihoods assume; `studies_differ`: each study is of another draw.
@@ -157,7 +158,7 @@ def _totals(
     totals = {truth: np.zeros((len(drawn), len(names))) for truth, drawn in draws.items()}
     of_study: dict[str, dict[str, list[int]]] = {}
     for row, result, studies, weight in zip(*known, strict=True):
-        by_all: dict[Published, NDArray[np.float64]] = {}  # many draws have the same result
+        by_all: dict[Published, Floats] = {}  # many draws have the same result
         if studies_differ and row["study"] not in of_study:
             of_study[row["study"]] = {
                 truth: rng.integers(plan.n_studies(truth), size=len(drawn)).tolist()
@@ -199,7 +200,7 @@ def measurements(
         value = group["value"].to_numpy(float)
         account = pd.Categorical(group["account"], names).codes
         known = value[~np.isnan(value)]
-        edges: NDArray[np.float64] = np.unique(
+        edges: Floats = np.unique(
             np.quantile(known, np.linspace(0, 1, _BINS + 1)[1:-1]) if len(known) else known
         )
         cell = np.where(np.isnan(value), len(edges) + 1, np.searchsorted(edges, value))
@@ -240,7 +241,7 @@ _HALF = 0.5
 _N_FIRST = 10  # pairs whose fit is judged
 
 
-def mixed(one: Studies, other: Studies, share: NDArray[np.float64], *, are_shares: bool) -> Studies:
+def mixed(one: Studies, other: Studies, share: Floats, *, are_shares: bool) -> Studies:
     """Mix simulated studies draw by draw; `share` of the sequences come from the other one.
 
     A share of sequences is then a weighted mean. Other statistics, such as changes of a rate, are
@@ -304,9 +305,7 @@ def _pair(known: Predictions, one: str, other: str) -> list[Studies]:
     """Mix the studies of two accounts of each finding, with the same shares for all findings."""
     pairs = []
     for row, studies in zip(known.rows, known.studies, strict=True):
-        share: NDArray[np.float64] = np.modf(_HALF + _GOLDEN * np.arange(len(studies[one].value)))[
-            0
-        ]
+        share: Floats = np.modf(_HALF + _GOLDEN * np.arange(len(studies[one].value)))[0]
         again = np.arange(len(share)) % len(studies[other].value)
         are_shares = STATISTICS[row["statistic"]].is_share
         pairs.append(mixed(studies[one], studies[other].take(again), share, are_shares=are_shares))

@@ -11,7 +11,6 @@ from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 
 from analyses.findings.accounts import ACCOUNTS, Account, find_account
 from analyses.findings.rows import FINDING_COLUMNS
@@ -20,6 +19,7 @@ from analyses.jobs.cost import N_DRAWS_COMPARED
 from analyses.jobs.study import MOST, digests
 from analyses.measures import STATISTICS
 from analyses.tables import published_label
+from replay.arrays import Ints
 from replay.checks import (
     check_number,
     check_table,
@@ -135,7 +135,7 @@ class Comparison(NamedTuple):
         }
 
 
-def n_simulated(tested: pd.DataFrame) -> NDArray[np.int64]:
+def n_simulated(tested: pd.DataFrame) -> Ints:
     """Compute the number of animals in simulated studies.
 
     It is that of the units, animals or sessions, in the test or error of a finding; if these are
@@ -150,7 +150,7 @@ def n_simulated(tested: pd.DataFrame) -> NDArray[np.int64]:
     """
     counts_them = tested["unit_of_n"].isin(["animal", "session"])
     asked = tested["n_units"].where(counts_them).fillna(tested["n_animals"]).to_numpy(float)
-    n: NDArray[np.int64] = np.nan_to_num(asked).astype(np.int64)
+    n: Ints = np.nan_to_num(asked).astype(np.int64)
     return n.clip(_FEWEST_ANIMALS, _MOST_ANIMALS)
 
 

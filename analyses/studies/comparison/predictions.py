@@ -11,12 +11,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 
 from analyses.findings.evidence import Published, Studies, published
 from analyses.jobs.results import Results
 from analyses.jobs.study import Piece
 from analyses.studies.comparison.plan import Comparison, plan_comparison, tested_findings
+from replay.arrays import Floats
 from replay.checks import check_number, check_table, check_whole, unknown_name
 from replay.tasks.published import find_task
 
@@ -30,7 +30,7 @@ class Predictions(NamedTuple):
     results: list[Published]  # their published values; of n_findings
     studies: list[dict[str, Studies]]  # the simulated studies of each account; of n_findings
     # The part of each finding in the vote of its study; shape (n_findings,).
-    weight: NDArray[np.float64]
+    weight: Floats
 
 
 def predictions(plan: Comparison, simulated: pd.DataFrame) -> Predictions:
@@ -52,7 +52,7 @@ def predictions(plan: Comparison, simulated: pd.DataFrame) -> Predictions:
     return Predictions(records, [published(row) for row in records], studies, weights(rows))
 
 
-def weights(rows: pd.DataFrame, *, duplicates_share: bool = True) -> NDArray[np.float64]:
+def weights(rows: pd.DataFrame, *, duplicates_share: bool = True) -> Floats:
     """Compute the share of each finding in the vote of its study.
 
     A study has one vote, however many statistics it reports: its findings share it equally. Studies

@@ -7,7 +7,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 
 from analyses.findings.evidence import (
     USUAL,
@@ -24,6 +23,7 @@ from analyses.measures.replays import AT_REST
 from analyses.studies.comparison.identification import WALK, with_walks
 from analyses.studies.comparison.plan import Comparison
 from analyses.studies.comparison.predictions import Predictions, weights
+from replay.arrays import Bools, Floats, Ints
 
 _DIAGNOSTIC = 1.0  # bits by which some account must surpass every control
 _AGREED = 1.0  # bits by which all surpass a uniform prediction
@@ -31,7 +31,7 @@ _N_RESAMPLED = 200
 _N_RESAMPLED_STUDIES = 2000
 
 
-Draws = Callable[[Sequence[Mapping[str, Parameter]]], NDArray[np.int64]]
+Draws = Callable[[Sequence[Mapping[str, Parameter]]], Ints]
 """Chooses draws by their parameters."""
 
 
@@ -56,7 +56,7 @@ def _half(number: int) -> Draws:
 def _shell(**wanted: tuple[Parameter | None, ...]) -> Draws:
     """Select draws by parameters of the outer shell; an account that lacks them keeps all."""
 
-    def chosen(drawn: Sequence[Mapping[str, Parameter]]) -> NDArray[np.int64]:
+    def chosen(drawn: Sequence[Mapping[str, Parameter]]) -> Ints:
         has = {key for each in drawn for key in each}
         kept = [
             all(each.get(key) in values for key, values in wanted.items() if key in has)
@@ -285,9 +285,7 @@ def agreed(found: pd.DataFrame) -> pd.Series[bool]:
     return of_priors.groupby("finding")["evidence"].min() > _AGREED
 
 
-def _total(
-    known: Predictions, studies: list[Studies], setting: _Setting, weight: NDArray[np.float64]
-) -> float:
+def _total(known: Predictions, studies: list[Studies], setting: _Setting, weight: Floats) -> float:
     """Sum the evidence for an account, whose simulated studies of each finding are given.
 
     Draws have the same parameters in all tasks, so the findings of a study can be scored together;
@@ -342,7 +340,7 @@ def regions(
             if candidate.as_published:
                 continue
             account = plan.accounts[candidate.account]
-            agrees: NDArray[np.bool_] = result.likelihood(each) > 1
+            agrees: Bools = result.likelihood(each) > 1
             if not agrees.any():
                 continue
             agreeing = np.flatnonzero(agrees).tolist()

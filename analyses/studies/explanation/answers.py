@@ -15,7 +15,6 @@ from collections.abc import Mapping, Sequence
 import networkx as nx
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 
 from analyses.inference.animals import FEW_SEQUENCES, Replayed, ReplayingAnimal
 from analyses.inference.conditions import senses_by_condition
@@ -36,6 +35,7 @@ from analyses.reports.explanation import LEVEL, VERDICTS, told_p
 from analyses.reports.text import rows_of
 from analyses.studies.explanation.plan import ExplanationPlan, known_parameters, simulations_of
 from analyses.studies.recorded_replay.statistics import task_of_track
+from replay.arrays import Floats
 from replay.log.backups import PHASES
 from replay.log.event_log import EventLog
 
@@ -147,7 +147,7 @@ def _positions(animal: ReplayingAnimal) -> pd.DataFrame:
     return pd.DataFrame({"state": np.arange(len(where)), "x": where[:, 0], "y": where[:, 1]})
 
 
-def _likely(probability: NDArray[np.float64]) -> list[int]:
+def _likely(probability: Floats) -> list[int]:
     """List the classes that are not ruled out, the most probable first."""
     order = np.argsort(-probability, kind="stable")
     n = int(np.searchsorted(np.cumsum(probability[order]), SURE)) + 1
@@ -156,11 +156,7 @@ def _likely(probability: NDArray[np.float64]) -> list[int]:
 
 
 def _verdict(
-    probability: NDArray[np.float64],
-    misfit: NDArray[np.float64],
-    control_share: float,
-    n_sequences: int,
-    is_in_part: bool,
+    probability: Floats, misfit: Floats, control_share: float, n_sequences: int, is_in_part: bool
 ) -> str:
     """Judge by the misfit of the classes that are not ruled out: if none fits, none is named.
 

@@ -30,12 +30,7 @@ from analyses.jobs.results import Results
 from analyses.jobs.run import Kept, manifest, run_in_scratch
 from analyses.jobs.study import MOST, Piece, Runner, Shown, Study
 from analyses.reports.explanation import no_predictions, report_of_explanation
-from analyses.studies.explanation.answers import (
-    answer,
-    group_of,
-    in_same_pauses,
-    statistics_of,
-)
+from analyses.studies.explanation.answers import answer, group_of, in_same_pauses, statistics_of
 from analyses.studies.explanation.plan import (
     LEAST_DRAWS,
     LEAST_SHARE,

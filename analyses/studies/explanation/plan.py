@@ -205,12 +205,7 @@ class SimulatedDraw(NamedTuple):
 
 
 def simulated_draws(
-    animal: ReplayingAnimal,
-    name: str,
-    account: Account,
-    draws: range,
-    plan: Any,
-    n_compared: int,
+    animal: ReplayingAnimal, name: str, account: Account, draws: range, plan: Any, n_compared: int
 ) -> Iterator[SimulatedDraw]:
     """Simulate some draws of an account, and see them as the plan says that replay is seen.
 

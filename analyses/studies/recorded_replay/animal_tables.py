@@ -9,7 +9,6 @@ from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 from scipy import stats
 
 from analyses.intervals import LEAST_UNITS, mean_interval, mean_share_interval
@@ -41,6 +40,7 @@ from analyses.studies.recorded_replay.statistics import (
     beside_predictions,
     recorded_statistics,
 )
+from replay.arrays import Floats
 from replay.files import replacing
 
 _SCORED = Scored._fields
@@ -208,7 +208,7 @@ _RATES = ("candidates_per_minute", "replay_per_minute")
 
 def epoch_tables(
     found: Conclusions,
-    epochs: Mapping[str, NDArray[np.float64]],
+    epochs: Mapping[str, Floats],
     landmarks: Mapping[str, Sequence[str]] | None,
     recording: Recording,
     seed: int,

@@ -11,7 +11,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 
 from analyses.jobs.cost import BYTES_OF_FIGURES, WorkCost
 from analyses.jobs.results import Results
@@ -34,6 +33,7 @@ from analyses.recordings.readers.remote_files import is_address, name_of
 from analyses.recordings.readers.track_graphs import find_tracks
 from analyses.reports.preparation import session_notes
 from analyses.studies.recorded_replay.statistics import read_predictions
+from replay.arrays import Floats
 from replay.checks import check_all, check_whole, shown
 from replay.files import safe_name
 
@@ -52,7 +52,7 @@ class RecordingPlan(NamedTuple):
     seed: int  # seed of the controls and of these sessions
     predictions: pd.DataFrame  # of accounts
     # The epochs that are compared: begin and end of their intervals, in s; shape (n_intervals, 2).
-    epochs: Mapping[str, NDArray[np.float64]]
+    epochs: Mapping[str, Floats]
     scored: Sequence[Scored] = ()  # all blocks of events, if they were tested before
 
     def describe(self) -> dict[str, Any]:
@@ -82,7 +82,7 @@ def plan_recording(
     *,
     n_sessions: int = N_SESSIONS,
     predictions: pd.DataFrame | None = None,
-    epochs: Mapping[str, NDArray[np.float64]] | None = None,
+    epochs: Mapping[str, Floats] | None = None,
 ) -> RecordingPlan:
     """Plan the analysis of a recording: estimate place fields, and find candidate events."""
     check_whole("seed", seed)

@@ -54,8 +54,8 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.random import Generator
-from numpy.typing import NDArray
 
+from replay.arrays import Floats, Int32s
 from replay.learners.bayes_adaptive import belief_tree
 from replay.learners.bayes_adaptive.belief_tree import (
     NOWHERE,
@@ -83,25 +83,25 @@ _NEGLIGIBLE = 1e-11  # visits that the need of a belief state may lack
 class BeliefPlan(NamedTuple):
     """What is computed for each node of the tree: belief states, or histories."""
 
-    action_values: NDArray[np.float64]  # (n_nodes, n_actions): Q of belief states
-    policy: NDArray[np.float64]  # (n_nodes, n_actions): pi, the probability of each action
-    gain: NDArray[np.float64]  # (n_nodes, n_actions): the gain of backing up each action
-    need: NDArray[np.float64]  # (n_nodes,): expected visits to each node, discounted
+    action_values: Floats  # (n_nodes, n_actions): Q of belief states
+    policy: Floats  # (n_nodes, n_actions): pi, the probability of each action
+    gain: Floats  # (n_nodes, n_actions): the gain of backing up each action
+    need: Floats  # (n_nodes,): expected visits to each node, discounted
     # (n_nodes,): visits that are not yet added to `need`, nor passed on to the nodes that
     # follow
-    missing: NDArray[np.float64]
+    missing: Floats
 
 
 class Memory(NamedTuple):
     """The memory of Bayes-adaptive replay."""
 
-    action_values: NDArray[np.float64]  # (n_states, n_actions): Q of the present belief
+    action_values: Floats  # (n_states, n_actions): Q of the present belief
     known: Beliefs  # The belief about each move
     # (n_states, n_actions): the action that undoes each move; -1 if it is not known
-    way_back: NDArray[np.int32]
-    starts: NDArray[np.float64]  # (n_states,): number of episodes that started in each state
+    way_back: Int32s
+    starts: Floats  # (n_states,): number of episodes that started in each state
     # (n_states,): probability that the agent begins in each state, as of the latest pause
-    begin: NDArray[np.float64]
+    begin: Floats
     tree: BeliefTree  # Possible future belief states, as of the latest pause
     plan: BeliefPlan  # Their values, policies, needs and gains
     earnings: Earnings  # Rewards and changes of values so far, on which the end of a pause depends

@@ -17,6 +17,7 @@ from typing import Annotated, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from replay.arrays import Bools, Floats, Int32s, Ints
 from replay.jit import inlined
 from replay.learners import ranges
 from replay.learners.contract import Between, Choice
@@ -102,43 +103,43 @@ class Beliefs(NamedTuple):
     """The belief about each move."""
 
     # (n_states, n_actions, 2): how often the move was open and shut, including the prior
-    counts: NDArray[np.float64]
+    counts: Floats
     # (n_states, n_actions): where it leads if it is open; -1 if that is not known, the state
     # itself if nowhere
-    next_state: NDArray[np.int32]
-    reward: NDArray[np.float64]  # (n_states, n_actions): its reward when it was last open
-    ends: NDArray[np.bool_]  # (n_states, n_actions): whether the episode ended then
+    next_state: Int32s
+    reward: Floats  # (n_states, n_actions): its reward when it was last open
+    ends: Bools  # (n_states, n_actions): whether the episode ended then
 
 
 class BeliefTree(NamedTuple):
     """The possible futures; each node is a belief state."""
 
-    n: NDArray[np.int64]  # (2,): the number of nodes in use, and of uncertain moves
-    doubted: NDArray[np.int32]  # (n_uncertain,): the uncertain moves, as state * n_actions + action
+    n: Ints  # (2,): the number of nodes in use, and of uncertain moves
+    doubted: Int32s  # (n_uncertain,): the uncertain moves, as state * n_actions + action
     # (n_states * n_actions,): the index of a move in `doubted`; -1 if it is not uncertain
-    number: NDArray[np.int32]
+    number: Int32s
     # (n_uncertain, 2): how often each uncertain move was found open and shut since the tree
     # was grown
     since: NDArray[np.int16]
-    state: NDArray[np.int32]  # (n_nodes,): the place
-    depth: NDArray[np.int32]  # (n_nodes,): the number of moves from the root
+    state: Int32s  # (n_nodes,): the place
+    depth: Int32s  # (n_nodes,): the number of moves from the root
     # (n_nodes, n_uncertain, 2): how often each uncertain move was found open and shut on the
     # way from the root
     tries: NDArray[np.int16]
     # (n_nodes,): whether this is the first node of its place before which nothing was learned
     # on the way
-    is_now: NDArray[np.bool_]
-    first_at: NDArray[np.int32]  # (n_states,): the latest node of each place; -1 if there is none
-    next_at: NDArray[np.int32]  # (n_nodes,): the node before it at this place
+    is_now: Bools
+    first_at: Int32s  # (n_states,): the latest node of each place; -1 if there is none
+    next_at: Int32s  # (n_nodes,): the node before it at this place
     # (n_nodes, n_actions): the probability that each action is open; or ``_UNKNOWN``, or
     # ``NOWHERE``
-    chance: NDArray[np.float64]
+    chance: Floats
     # (n_nodes, n_actions, 2): the node that follows if it is open, and if it is shut; -1 if
     # there is none
-    child: NDArray[np.int32]
+    child: Int32s
     # (n_nodes,): the last flat index of `child` that holds this node; -1 if there is none
-    first_in: NDArray[np.int32]
-    next_in: NDArray[np.int32]  # (n_nodes * n_actions * 2,): the index before it
+    first_in: Int32s
+    next_in: Int32s  # (n_nodes * n_actions * 2,): the index before it
 
 
 def beliefs(params: Params, n_states: int, n_actions: int) -> Beliefs:
@@ -229,7 +230,7 @@ def fade_beliefs(params: Params, known: Beliefs, share: float) -> None:
 
 
 @inlined
-def chance_open(params: Params, counts: NDArray[np.float64], n_open: int, n_shut: int) -> float:
+def chance_open(params: Params, counts: Floats, n_open: int, n_shut: int) -> float:
     """Return the probability that a move is open, by Bayes' rule.
 
     `counts` are those of open and shut, before these tries.

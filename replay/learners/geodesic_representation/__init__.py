@@ -43,8 +43,8 @@ from typing import Annotated, NamedTuple
 
 import numpy as np
 from numpy.random import Generator
-from numpy.typing import NDArray
 
+from replay.arrays import Floats, Int32s, Ints
 from replay.learners import ranges
 from replay.learners.contract import Choice, Description, Known, Pause, Sizes, Transition
 from replay.learners.geodesic_representation.goals import (
@@ -134,24 +134,24 @@ class Params(NamedTuple):
 class Memory(NamedTuple):
     """The memory: goals, moves and G; the rest is derived from these, or working memory."""
 
-    action_values: NDArray[np.float64]  # (n_states, n_actions): Q
-    geodesic: NDArray[np.float64]  # (n_goals, n_states, n_actions): G
+    action_values: Floats  # (n_states, n_actions): Q
+    geodesic: Floats  # (n_goals, n_states, n_actions): G
     goals: Goals  # The goals, their w and v
     model: WorldModel  # The moves made so far
-    starts: NDArray[np.float64]  # (n_states,): number of episodes that started in each state
+    starts: Floats  # (n_states,): number of episodes that started in each state
     need: GoalNeed  # The policy that leads to each goal, and its expected visits to each state
     # (n_goals, n_states, n_actions): the gain of backing up each pair, for each goal
-    gain: NDArray[np.float64]
+    gain: Floats
     # (n_states, n_actions): the expected value of backing up each pair
-    priority: NDArray[np.float64]
+    priority: Floats
     # (n_states * n_actions,): the pairs of the highest priority, as state * n_actions +
     # action
-    ties: NDArray[np.int64]
+    ties: Ints
     # (2, max_backups): states and actions of the moves replayed last, as far as each led to
     # the next; after them the candidate move
-    path: NDArray[np.int32]
+    path: Int32s
     # (max_backups,): G of these moves before the backup, the last move first
-    before: NDArray[np.float64]
+    before: Floats
     earnings: Earnings  # Rewards and changes of values so far, on which the end of a pause depends
 
 

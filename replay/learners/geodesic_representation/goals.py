@@ -13,8 +13,8 @@ import math
 from typing import NamedTuple, TypeVar
 
 import numpy as np
-from numpy.typing import NDArray
 
+from replay.arrays import Bools, Floats, Int32s, Ints
 from replay.jit import inlined
 from replay.parts.elimination import Elimination, elimination, solve_visits_from
 from replay.parts.markov_chain import MarkovChain, markov_chain, set_edge
@@ -28,12 +28,12 @@ _Table = TypeVar("_Table", MarkovChain, Elimination)
 class Goals(NamedTuple):
     """The goals that are known."""
 
-    n: NDArray[np.int64]  # (1,): the number of goals
-    place: NDArray[np.int32]  # (n_goals,): the state of each goal
-    number: NDArray[np.int32]  # (n_states,): which goal a state is; -1 if none
+    n: Ints  # (1,): the number of goals
+    place: Int32s  # (n_goals,): the state of each goal
+    number: Int32s  # (n_states,): which goal a state is; -1 if none
     # (n_goals,): w, the probability that each is the next goal; the sum is 1
-    likely: NDArray[np.float64]
-    reward: NDArray[np.float64]  # (n_goals,): v, what each goal paid recently
+    likely: Floats
+    reward: Floats  # (n_goals,): v, what each goal paid recently
 
 
 def goals_of(n_goals: int, n_states: int) -> Goals:
@@ -92,14 +92,14 @@ def _share(goals: Goals, g: int, target: float, rate: float) -> None:
 class GoalNeed(NamedTuple):
     """The paths to all goals."""
 
-    visits: NDArray[np.float64]  # (n_goals, n_states): need, as computed last
-    is_due: NDArray[np.bool_]  # (n_goals,): which rows of `visits` have to be recomputed
-    begin: NDArray[np.float64]  # (n_states,): the probability that the agent starts from each state
+    visits: Floats  # (n_goals, n_states): need, as computed last
+    is_due: Bools  # (n_goals,): which rows of `visits` have to be recomputed
+    begin: Floats  # (n_states,): the probability that the agent starts from each state
     # (n_states, n_actions): the edge that each pair took last; -1 if it was never tried
-    latest: NDArray[np.int32]
+    latest: Int32s
     stale: Numbering  # Where policy and gain have to be recomputed, as goal * n_states + state
     # (n_actions,): workspace for the unnormalised probabilities of actions
-    weights: NDArray[np.float64]
+    weights: Floats
     # The chain of each goal; all arrays have the goal as an additional first axis
     chains: MarkovChain
     # What is kept from one computation of expected visits to the next, with the same axis
@@ -231,7 +231,7 @@ def _weight(policy: Policy, value: float, best: float) -> float:
 
 @inlined
 def set_policy(
-    need: GoalNeed, policy: Policy, goal: int, s: int, values: NDArray[np.float64], goes_on: bool
+    need: GoalNeed, policy: Policy, goal: int, s: int, values: Floats, goes_on: bool
 ) -> None:
     """Set the probability of each move from a state, on the way to a goal.
 
@@ -252,9 +252,7 @@ def set_policy(
 
 
 @inlined
-def gain_on_the_way(
-    need: GoalNeed, policy: Policy, goal: int, s: int, values: NDArray[np.float64]
-) -> float:
+def gain_on_the_way(need: GoalNeed, policy: Policy, goal: int, s: int, values: Floats) -> float:
     """Return how much more the policy for present values earns from a state than the one set."""
     latest, chances = need.latest, need.chains.edges[goal]
     best, total, mean, earned = -np.inf, 0.0, 0.0, 0.0
@@ -281,7 +279,7 @@ def begin_at(need: GoalNeed, state: int) -> None:
 
 
 @inlined
-def begin_in_proportion(need: GoalNeed, counts: NDArray[np.float64]) -> None:
+def begin_in_proportion(need: GoalNeed, counts: Floats) -> None:
     """Let paths begin in each state in proportion to a count."""
     total = 0.0
     for s in range(len(counts)):

@@ -18,8 +18,8 @@ References
 import math
 
 import numpy as np
-from numpy.typing import NDArray
 
+from replay.arrays import Floats, Int32s
 from replay.jit import inlined
 from replay.learners.prioritized_memory_access.memory import Memory, Params, Path, PriorityTable
 from replay.parts.places import forget_all, meet, numbering
@@ -30,7 +30,7 @@ _LARGEST_EXPONENT = 700.0
 
 @inlined
 def softmax_gain(
-    action_values: NDArray[np.float64], state: int, action: int, after: float, beta: float
+    action_values: Floats, state: int, action: int, after: float, beta: float
 ) -> float:
     """Return the gain of a softmax policy of inverse temperature beta.
 
@@ -175,7 +175,7 @@ def refresh(params: Params, memory: Memory) -> None:
 
 
 @inlined
-def end_of(path: Path, length: int, next_state: NDArray[np.int32]) -> int:
+def end_of(path: Path, length: int, next_state: Int32s) -> int:
     """Return the state to which a path leads."""
     end: int = next_state[path.state[length - 1], path.action[length - 1]]
     return end

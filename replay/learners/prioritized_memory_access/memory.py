@@ -6,6 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
+from replay.arrays import Bools, Floats, Int32s
 from replay.jit import kernel
 from replay.learners import ranges
 from replay.learners.contract import Choice
@@ -83,10 +84,10 @@ class Params(NamedTuple):
 class PriorityTable(NamedTuple):
     """The arrays of the table."""
 
-    gain: NDArray[np.float64]  # (n_states, n_actions): the gain of backing up each pair
+    gain: Floats  # (n_states, n_actions): the gain of backing up each pair
     # (n_states, n_actions): the priority of each pair; -1 if it is excluded
-    priority: NDArray[np.float64]
-    highest: NDArray[np.float64]  # (n_states,): the highest priority in each state
+    priority: Floats
+    highest: Floats  # (n_states,): the highest priority in each state
     stale: Numbering  # States whose gains have to be recomputed
 
 
@@ -94,11 +95,11 @@ class Path(NamedTuple):
     """The latest backup, and a step that may extend it."""
 
     # (n_steps,): its steps
-    state: NDArray[np.int32]
-    action: NDArray[np.int32]
+    state: Int32s
+    action: Int32s
     # (n_steps,): the n-step return from each step on, and the gain of learning it
-    target: NDArray[np.float64]
-    gain: NDArray[np.float64]
+    target: Floats
+    gain: Floats
 
 
 WHEREABOUTS = np.dtype(
@@ -119,11 +120,11 @@ WHEREABOUTS = np.dtype(
 class Memory(NamedTuple):
     """The memory of prioritized memory access."""
 
-    action_values: NDArray[np.float64]  # (n_states, n_actions): Q
-    values: NDArray[np.float64]  # (n_states,): V, the value of each state
+    action_values: Floats  # (n_states, n_actions): Q
+    values: Floats  # (n_states,): V, the value of each state
     # (n_states, n_actions): the latest outcome of each pair; -1 if it was never tried
-    next_state: NDArray[np.int32]
-    reward: NDArray[np.float64]  # (n_states, n_actions): the reward of that try
+    next_state: Int32s
+    reward: Floats  # (n_states, n_actions): the reward of that try
     table: PriorityTable  # Gain and expected value of backing up each pair
     path: Path  # The latest backup
     model: WorldModel  # The transitions observed, to look up predecessors
@@ -148,7 +149,7 @@ def explore_world(memory: Memory, mdp: MDP | None) -> None:
     memory.whereabouts[0]["n_tries"] += np.count_nonzero(memory.next_state >= 0)
 
 
-def explore_pairs(model: WorldModel, mdp: MDP) -> NDArray[np.int32]:
+def explore_pairs(model: WorldModel, mdp: MDP) -> Int32s:
     """Count one transition of each pair in a model: the most probable one.
 
     Return where each pair led, (n_states, n_actions); -1 in terminal states.
@@ -208,9 +209,7 @@ def _links(mdp: MDP) -> sparse.csr_array:
 
 
 @kernel
-def _observe_all(
-    model: WorldModel, next_state: NDArray[np.int32], terminal: NDArray[np.bool_]
-) -> None:
+def _observe_all(model: WorldModel, next_state: Int32s, terminal: Bools) -> None:
     for s in range(next_state.shape[0]):
         for a in range(next_state.shape[1]):
             if next_state[s, a] >= 0:
@@ -218,11 +217,6 @@ def _observe_all(
 
 
 @kernel
-def _set_all(
-    chain: MarkovChain,
-    states: NDArray[np.int32],
-    next_states: NDArray[np.int32],
-    shares: NDArray[np.float64],
-) -> None:
+def _set_all(chain: MarkovChain, states: Int32s, next_states: Int32s, shares: Floats) -> None:
     for i in range(len(states)):
         set_edge(chain, states[i], next_states[i], shares[i])

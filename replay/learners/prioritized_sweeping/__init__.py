@@ -38,8 +38,8 @@ References
 
 import numpy as np
 from numpy.random import Generator
-from numpy.typing import NDArray
 
+from replay.arrays import Ints
 from replay.jit import as_int
 from replay.learners.contract import Description, Known, Pause, Sizes, Transition
 from replay.learners.prioritized_sweeping import evaluation
@@ -207,7 +207,7 @@ def _take(
     return as_int(state), priority
 
 
-def causes(memory: Memory) -> NDArray[np.int64]:
+def causes(memory: Memory) -> Ints:
     """List the backup that queued each state, as rows of the log; -1 for none."""
     return priority_queue.causes_of(memory.queue)
 

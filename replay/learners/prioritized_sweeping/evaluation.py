@@ -16,8 +16,8 @@ References
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from replay.arrays import Floats, Ints
 from replay.jit import inlined
 from replay.log.backups import EPISODE_END, REST
 from replay.parts.markov_chain import set_edge
@@ -31,11 +31,11 @@ class Evaluation(NamedTuple):
 
     # The need of ``n_states + 1`` states as of the latest `look_ahead`; 1 before the first
     need: Need
-    after: NDArray[np.float64]  # (n_actions,): workspace for the new action values of one state
+    after: Floats  # (n_actions,): workspace for the new action values of one state
     # (n_states + 1,): how many episodes began in each state, and how many in all
-    starts: NDArray[np.int64]
+    starts: Ints
     # (1,): how often the edges of the model had changed by the latest `look_ahead`
-    n_changes: NDArray[np.int64]
+    n_changes: Ints
 
 
 def evaluation(discount: float, model: WorldModel) -> Evaluation:
@@ -91,7 +91,7 @@ def note_start(evaluation: Evaluation | None, state: int, first: bool = False) -
 def look_ahead(
     evaluation: Evaluation | None,
     model: WorldModel,
-    action_values: NDArray[np.float64],
+    action_values: Floats,
     discount: float,
     epsilon: float,
     pause: Pause,
@@ -117,7 +117,7 @@ def look_ahead(
 @inlined
 def gain_and_need(
     evaluation: Evaluation | None,
-    action_values: NDArray[np.float64],
+    action_values: Floats,
     state: int,
     action: int,
     after: float,
@@ -138,9 +138,7 @@ def gain_and_need(
 
 
 @inlined
-def greedy_gain(
-    action_values: NDArray[np.float64], state: int, after: NDArray[np.float64], epsilon: float
-) -> float:
+def greedy_gain(action_values: Floats, state: int, after: Floats, epsilon: float) -> float:
     """Return how much more an epsilon-greedy policy earns from a state after a change of values.
 
     Random actions earn the same before and after. Only the greedy choice counts: the gain is the

@@ -4,8 +4,8 @@ import math
 from typing import Annotated, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from replay.arrays import Floats, Ints
 from replay.jit import inlined
 from replay.learners import ranges
 from replay.learners.contract import Between, Choice
@@ -94,11 +94,11 @@ class Params(NamedTuple):
 class Memory(NamedTuple):
     """The memory of prioritized sweeping."""
 
-    action_values: NDArray[np.float64]  # (n_states, n_actions): Q
-    values: NDArray[np.float64]  # (n_states,): V, the largest action value of each state
+    action_values: Floats  # (n_states, n_actions): Q
+    values: Floats  # (n_states,): V, the largest action value of each state
     # (n_states,): U, the value of each state that was last propagated to its predecessors
-    known_values: NDArray[np.float64]
-    n_steps: NDArray[np.int64]  # (1,): steps since the last reset
+    known_values: Floats
+    n_steps: Ints  # (1,): steps since the last reset
     model: WorldModel  # N: the transitions remembered since the last reset
     queue: PriorityQueue  # The states whose change is to be propagated
     evaluation: Evaluation | None  # The need of states, if the priority depends on it

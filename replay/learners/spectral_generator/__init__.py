@@ -36,8 +36,8 @@ from typing import Annotated, NamedTuple
 
 import numpy as np
 from numpy.random import Generator
-from numpy.typing import NDArray
 
+from replay.arrays import Bools, Floats
 from replay.learners import ranges
 from replay.learners.contract import Between, Description, Pause, Sizes, Transition
 from replay.learners.spectral_generator import propagator
@@ -85,13 +85,13 @@ class Params(NamedTuple):
 class Memory(NamedTuple):
     """The memory of the spectral generator."""
 
-    action_values: NDArray[np.float64]  # (n_states, n_actions): 0
+    action_values: Floats  # (n_states, n_actions): 0
     known: Numbering  # The places visited so far
-    is_linked: NDArray[np.bool_]  # (n_states, n_states): which of them are joined, by their numbers
+    is_linked: Bools  # (n_states, n_states): which of them are joined, by their numbers
     # (n_states,): which of them were rewarded when last entered, by their numbers
-    is_goal: NDArray[np.bool_]
+    is_goal: Bools
     propagator: Propagator  # P, between known places, as of the latest pause
-    is_stale: NDArray[np.bool_]  # (1,): whether P is out of date
+    is_stale: Bools  # (1,): whether P is out of date
 
 
 def description(params: Params) -> Description:

@@ -33,8 +33,8 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.random import Generator
-from numpy.typing import NDArray
 
+from replay.arrays import Bools, Floats
 from replay.jit import inlined, kernel
 
 _MOST_SWEEPS = 60
@@ -51,11 +51,11 @@ class Propagator(NamedTuple):
 
     # (n_places, n_places): row i holds the cumulative probabilities of the places that follow
     # place i; a smaller graph uses the upper left
-    cumulative: NDArray[np.float64]
+    cumulative: Floats
     # (n_places, n_places): the eigenvectors of the symmetric form of the generator matrix
-    phi: NDArray[np.float64]
+    phi: Floats
     # (2, n_places): workspace for its eigenvalues, and for the factors that make it symmetric
-    rows: NDArray[np.float64]
+    rows: Floats
 
 
 def propagator_of(n_places: int) -> Propagator:
@@ -75,9 +75,7 @@ def propagator_of(n_places: int) -> Propagator:
     return Propagator(np.zeros(square), np.zeros(square), np.zeros((2, n_places)))
 
 
-def set_probabilities(
-    propagator: Propagator, probabilities: NDArray[np.float64], dwell: bool
-) -> None:
+def set_probabilities(propagator: Propagator, probabilities: Floats, dwell: bool) -> None:
     """Set the probabilities of a propagator to values computed elsewhere.
 
     Row i holds the probabilities of each place after place i.
@@ -90,8 +88,8 @@ def set_probabilities(
 @kernel
 def propagate(
     propagator: Propagator,
-    is_linked: NDArray[np.bool_],
-    is_goal: NDArray[np.bool_],
+    is_linked: Bools,
+    is_goal: Bools,
     goal_weight: float,
     tempo: float,
     stability: float,
@@ -138,7 +136,7 @@ def propagate(
 
 
 @kernel
-def _rotate(matrix: NDArray[np.float64], n: int, lengths: NDArray[np.float64]) -> None:
+def _rotate(matrix: Floats, n: int, lengths: Floats) -> None:
     """Turn the rows of a positive definite matrix into its eigenvectors, and find its eigenvalues.
 
     Once rotations have made them orthogonal, the rows are eigenvectors whose lengths are the
@@ -174,7 +172,7 @@ def _rotate(matrix: NDArray[np.float64], n: int, lengths: NDArray[np.float64]) -
 
 
 @kernel
-def _product(matrix: NDArray[np.float64], n: int, i: int, j: int) -> float:
+def _product(matrix: Floats, n: int, i: int, j: int) -> float:
     total = 0.0
     for k in range(n):
         total += matrix[i, k] * matrix[j, k]
@@ -212,7 +210,7 @@ def probability_of_next(propagator: Propagator, n_places: int, place: int, follo
 # -- the least autocorrelated one -----------------------------------------------------------
 
 
-def least_autocorrelated(is_linked: NDArray[np.bool_]) -> NDArray[np.float64]:
+def least_autocorrelated(is_linked: Bools) -> Floats:
     """Compute the least autocorrelated propagator of a graph.
 
     `is_linked` (n, n) is symmetric, without links of a place to itself. Row i of the result holds
@@ -230,7 +228,7 @@ def least_autocorrelated(is_linked: NDArray[np.bool_]) -> NDArray[np.float64]:
 
 
 @lru_cache(maxsize=32)
-def _solved(links: bytes, n: int) -> NDArray[np.float64]:
+def _solved(links: bytes, n: int) -> Floats:
     from scipy.optimize import minimize  # it takes half a second to import
 
     is_linked = np.frombuffer(links, dtype=np.bool_).reshape(n, n)
@@ -245,11 +243,11 @@ def _solved(links: bytes, n: int) -> NDArray[np.float64]:
     entries = np.unique(projectors[:, *np.triu_indices(n)].T.round(10), axis=0)
     shares = np.array([group.shape[1] / n for group in groups[1:]])
 
-    def returns(power: NDArray[np.float64]) -> float:
+    def returns(power: Floats) -> float:
         return float(shares @ (power[:, np.newaxis] ** _LAGS).sum(axis=1))
 
-    def slopes(power: NDArray[np.float64]) -> NDArray[np.float64]:
-        terms: NDArray[np.float64] = shares[:, np.newaxis] * power[:, np.newaxis] ** (_LAGS - 1)
+    def slopes(power: Floats) -> Floats:
+        terms: Floats = shares[:, np.newaxis] * power[:, np.newaxis] ** (_LAGS - 1)
         return terms @ _LAGS
 
     power = np.ones(len(groups))
@@ -275,7 +273,7 @@ def _solved(links: bytes, n: int) -> NDArray[np.float64]:
         if best is None:
             raise ArithmeticError(f"No least autocorrelated spectrum: {found[0].message}.")
         power[1:] = best.x
-    solved: NDArray[np.float64] = np.maximum(
+    solved: Floats = np.maximum(
         np.tensordot(power, projectors, 1) / roots[:, np.newaxis] * roots, 0.0
     )
     solved /= solved.sum(axis=1, keepdims=True)
