@@ -37,6 +37,7 @@ from analyses.measures.places import between_nodes, landmark, own_sides, runs_on
 from analyses.measures.replays import (
     AT_REST,
     Replays,
+    Share,
     Statistic,
     chosen,
     difference,
@@ -116,35 +117,27 @@ def _forward_minus_reverse(replays: Replays) -> pd.DataFrame:
 
 
 DIRECTION_STATISTICS: dict[str, Statistic] = {
-    "reverse_share": Statistic(
-        "reverse among directional sequences", _reverse_share, is_share=True
+    "reverse_share": Share("reverse among directional sequences", _reverse_share),
+    "reverse_share_after_run": Share(
+        "reverse sequences after a run", _reverse_share, phases=("episode_end",)
     ),
-    "reverse_share_after_run": Statistic(
-        "reverse sequences after a run", _reverse_share, is_share=True, phases=("episode_end",)
-    ),
-    "reverse_share_before_run": Statistic(
-        "reverse sequences before a run", _reverse_share, is_share=True, phases=("start",)
+    "reverse_share_before_run": Share(
+        "reverse sequences before a run", _reverse_share, phases=("start",)
     ),
     "reverse_after_minus_before_run": Statistic(
         "reverse sequences after minus before a run", _after_minus_before
     ),
-    "reverse_share_same_side": Statistic(
-        "reverse sequences on the animal's side",
-        partial(_reverse_share, side="same"),
-        is_share=True,
+    "reverse_share_same_side": Share(
+        "reverse sequences on the animal's side", partial(_reverse_share, side="same")
     ),
-    "reverse_share_other_side": Statistic(
-        "reverse sequences on the other side",
-        partial(_reverse_share, side="opposite"),
-        is_share=True,
+    "reverse_share_other_side": Share(
+        "reverse sequences on the other side", partial(_reverse_share, side="opposite")
     ),
-    "both_ways_share": Statistic(
-        "sequences along moves made both ways", partial(_share_of, direction="both"), is_share=True
+    "both_ways_share": Share(
+        "sequences along moves made both ways", partial(_share_of, direction="both")
     ),
-    "mixed_share": Statistic(
-        "sequences in part forward, in part reverse",
-        partial(_share_of, direction="mixed"),
-        is_share=True,
+    "mixed_share": Share(
+        "sequences in part forward, in part reverse", partial(_share_of, direction="mixed")
     ),
     "forward_minus_reverse_rank": Statistic(
         "rank in the pause, forward minus reverse", partial(_rank_difference, by="event")
@@ -205,10 +198,9 @@ def _taken(replays: Replays, *, path: str, well: str) -> pd.DataFrame:
 
 
 def _congruent(path: str, well: str | None = None) -> Statistic:
-    return Statistic(
+    return Share(
         f"{_DIRECTION[path]}, of {path} paths at a {'' if well is None else f'{well} '}well",
         partial(_congruence, path=path, well=well),
-        is_share=True,
     )
 
 

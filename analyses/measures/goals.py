@@ -30,6 +30,7 @@ from analyses.measures.chance import nodes_of, walks_like
 from analyses.measures.places import landmark
 from analyses.measures.replays import (
     Replays,
+    Share,
     Statistic,
     chosen,
     difference,
@@ -133,7 +134,7 @@ def _followed(replays: Replays) -> pd.DataFrame:
 
 
 GOAL_STATISTICS: dict[str, Statistic] = {
-    "through_goal_share": Statistic("sequences through the goal", _through_goal, is_share=True),
+    "through_goal_share": Share("sequences through the goal", _through_goal),
     "followed_if_to_goal": Statistic(
         "first move as replayed: sequences that reach the goal minus others",
         _followed,
@@ -242,10 +243,9 @@ def _non_local(replays: Replays) -> pd.DataFrame:
 
 
 def _utility(label: str, by: str) -> Statistic:
-    return Statistic(
+    return Share(
         f"non-local backward sequences where {label} is higher",
         partial(_by_utility, by=by),
-        is_share=True,
         phases=("episode_end",),
     )
 
@@ -254,10 +254,7 @@ UTILITY_STATISTICS: dict[str, Statistic] = {
     "higher_utility_share": _utility("need x gain", "both"),
     "higher_need_share": _utility("need", "need"),
     "higher_gain_share": _utility("gain", "gain"),
-    "other_paths_to_end_share": Statistic(
-        "backward sequences along other paths to the same end",
-        _non_local,
-        is_share=True,
-        phases=("episode_end",),
+    "other_paths_to_end_share": Share(
+        "backward sequences along other paths to the same end", _non_local, phases=("episode_end",)
     ),
 }

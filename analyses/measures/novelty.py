@@ -36,6 +36,7 @@ from analyses.measures.places import between_nodes, covered, own_sides, runs_on
 from analyses.measures.replays import (
     AT_REST,
     Replays,
+    Share,
     Statistic,
     chosen,
     is_one_of,
@@ -233,18 +234,15 @@ def _paired_shortcuts(replays: Replays) -> pd.DataFrame:
 
 
 NOVELTY_STATISTICS: dict[str, Statistic] = {
-    "shortcut_share": Statistic("shortcuts", _shortcuts, is_share=True),
-    "composed_share": Statistic("composed sequences", _composed, is_share=True),
-    "composed_mixed_share": Statistic(
+    "shortcut_share": Share("shortcuts", _shortcuts),
+    "composed_share": Share("composed sequences", _composed),
+    "composed_mixed_share": Share(
         "sequences composed of pieces read in both directions",
         partial(_composed, novelties=["composed_mixed"]),
-        is_share=True,
     ),
-    "composed_share_at_rest": Statistic(
-        "composed sequences at rest", _composed, is_share=True, phases=AT_REST
-    ),
-    "paired_shortcut_share": Statistic(
-        "forward and reverse corners that form a shortcut", _paired_shortcuts, is_share=True
+    "composed_share_at_rest": Share("composed sequences at rest", _composed, phases=AT_REST),
+    "paired_shortcut_share": Share(
+        "forward and reverse corners that form a shortcut", _paired_shortcuts
     ),
 }
 
@@ -278,7 +276,17 @@ def _crossings(replays: Replays, first_laps: int | None = None) -> _Crossings:
     block = name_codes(sequences["block"], list(walled))
     kept = block >= 0
     if first_laps is not None:
-        kept &= _since_change(replays, sequences) < first_laps
+        # An animal's first block changes nothing, so its laps are never the first after a change.
+        laps = replays.laps
+        number = laps.sort_values(["animal", "episode"]).groupby(["animal", "block"], observed=True)
+        since = number.cumcount().reindex(laps.index).to_numpy(float)
+        first = laps.groupby("animal")["episode"].transform("min") == laps.groupby(
+            ["animal", "block"], observed=True
+        )["episode"].transform("min")
+        since[first.to_numpy()] = np.inf
+        before, after = laps_around(replays, sequences)
+        lap = np.where((sequences["phase"] == "start").to_numpy(), after, before)
+        kept &= np.append(since, np.inf)[lap] < first_laps
     sequences, block = sequences[kept], block[kept]
     walked, code = paths(replays, sequences), own_code(animals, sequences)
     together = walked.owner[1:] == walked.owner[:-1]
@@ -303,20 +311,6 @@ def _crossings(replays: Replays, first_laps: int | None = None) -> _Crossings:
         np.bincount(code[sequence], minlength=len(animals)),
         np.bincount(code, minlength=len(animals)),
     )
-
-
-def _since_change(replays: Replays, sequences: pd.DataFrame) -> Floats:
-    """Count the laps since the block began; infinite in an animal's first block."""
-    laps = replays.laps
-    number = laps.sort_values(["animal", "episode"]).groupby(["animal", "block"], observed=True)
-    since = number.cumcount().reindex(laps.index).to_numpy(float)
-    first = laps.groupby("animal")["episode"].transform("min") == laps.groupby(
-        ["animal", "block"], observed=True
-    )["episode"].transform("min")
-    since[first.to_numpy()] = np.inf
-    before, after = laps_around(replays, sequences)
-    lap = np.where((sequences["phase"] == "start").to_numpy(), after, before)
-    return np.append(since, np.inf)[lap]
 
 
 def symmetric_layouts(
@@ -428,16 +422,13 @@ def _percentiles(replays: Replays) -> tuple[Floats, Ints]:
 
 
 WALL_STATISTICS: dict[str, Statistic] = {
-    "wall_crossing_share": Statistic("moves through walls", _crossing_share, is_share=True),
-    "wall_crossing_share_first_laps": Statistic(
+    "wall_crossing_share": Share("moves through walls", _crossing_share),
+    "wall_crossing_share_first_laps": Share(
         "moves through walls in the five laps after they moved",
         partial(_crossing_share, first_laps=5),
-        is_share=True,
     ),
-    "layouts_crossed_more": Statistic(
-        "other layouts that would be crossed more", _percentile, is_share=True
-    ),
-    "sessions_within_walls": Statistic(
-        "sessions that fit their walls better than 95 % of layouts", _sessions, is_share=True
+    "layouts_crossed_more": Share("other layouts that would be crossed more", _percentile),
+    "sessions_within_walls": Share(
+        "sessions that fit their walls better than 95 % of layouts", _sessions
     ),
 }

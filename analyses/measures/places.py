@@ -26,6 +26,7 @@ from scipy.sparse import csgraph
 
 from analyses.measures.replays import (
     Replays,
+    Share,
     Statistic,
     chosen,
     directional,
@@ -228,23 +229,13 @@ def _segment(replays: Replays, *, with_box: bool = False) -> pd.DataFrame:
 
 
 LOCALITY_STATISTICS: dict[str, Statistic] = {
-    "begins_at_animal": Statistic("sequences that begin near the animal", _local, is_share=True),
-    "begins_elsewhere": Statistic(
-        "sequences that begin elsewhere", partial(_local, remote=True), is_share=True
-    ),
-    "ends_at_animal": Statistic(
-        "sequences that end near the animal", partial(_local, end="last"), is_share=True
-    ),
-    "on_other_side": Statistic(
-        "sequences on the other side, of those on one side", _opposite, is_share=True
-    ),
-    "leads_away": Statistic("sequences that lead away from the animal", _away, is_share=True),
-    "in_another_arm": Statistic(
-        "sequences in another arm than the animal", _segment, is_share=True
-    ),
-    "in_another_arm_or_box": Statistic(
-        "sequences in another arm or box than the animal",
-        partial(_segment, with_box=True),
-        is_share=True,
+    "begins_at_animal": Share("sequences that begin near the animal", _local),
+    "begins_elsewhere": Share("sequences that begin elsewhere", partial(_local, remote=True)),
+    "ends_at_animal": Share("sequences that end near the animal", partial(_local, end="last")),
+    "on_other_side": Share("sequences on the other side, of those on one side", _opposite),
+    "leads_away": Share("sequences that lead away from the animal", _away),
+    "in_another_arm": Share("sequences in another arm than the animal", _segment),
+    "in_another_arm_or_box": Share(
+        "sequences in another arm or box than the animal", partial(_segment, with_box=True)
     ),
 }

@@ -45,6 +45,7 @@ from analyses.measures.replays import (
     AWAKE,
     PAUSES,
     Replays,
+    Share,
     Statistic,
     chosen,
     chosen_pauses,
@@ -248,9 +249,7 @@ RECENCY_STATISTICS: dict[str, Statistic] = {
     "laps_since_other_side": Statistic(
         "laps since the other side was run, of sequences there", _lag
     ),
-    "laps_run_on_its_side": Statistic(
-        "share of laps so far on the side of a sequence", _run_before, is_share=True
-    ),
+    "laps_run_on_its_side": Share("share of laps so far on the side of a sequence", _run_before),
     "past_arm_rate": Statistic(
         "past arm, relative to arms without a role", partial(_arm_rate, role=_PAST)
     ),
@@ -405,22 +404,19 @@ UNVISITED_STATISTICS: dict[str, Statistic] = {
     "cued_minus_uncued_arm": Statistic(
         "sequences on the cued minus the uncued arm, neither run", _cued_to_uncued, phases=AT_REST
     ),
-    "cued_arm_share": Statistic(
+    "cued_arm_share": Share(
         "sequences on the cued arm, not run yet",
         partial(_arm_share, arm="cued_arm"),
-        is_share=True,
         phases=AT_REST,
     ),
-    "uncued_arm_share": Statistic(
+    "uncued_arm_share": Share(
         "sequences on the uncued arm, not run yet",
         partial(_arm_share, arm="uncued_arm"),
-        is_share=True,
         phases=AT_REST,
     ),
-    "cued_arm_share_unseen": Statistic(
+    "cued_arm_share_unseen": Share(
         "sequences on the cued arm, before all laps",
         partial(_arm_share, arm="cued_arm", seen=False),
-        is_share=True,
         phases=AT_REST,
     ),
 }

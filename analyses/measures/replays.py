@@ -10,7 +10,7 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, partial
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -192,6 +192,10 @@ class Statistic(NamedTuple):
     def definition(self) -> str:
         """What its function computes, for all statistics of that function, and the null."""
         return inspect.getdoc(getattr(self.function, "func", self.function)) or ""
+
+
+Share = partial(Statistic, is_share=True)
+"""A statistic that is a share of sequences."""
 
 
 def is_one_of(column: pd.Series, names: Iterable[object]) -> Bools:

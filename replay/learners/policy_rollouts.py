@@ -324,14 +324,6 @@ def _drawn(params: Params, memory: Memory, rng: Generator) -> int:
     return int(params.length)
 
 
-def _return_from(params: Params, memory: Memory, t: int, length: int) -> float:
-    """Return the discounted rewards of a rollout from one of its moves on."""
-    G = 0.0
-    for later in range(length - 1, t - 1, -1):
-        G = params.discount * G + memory.experiences.rows[memory.path[later]]["reward"]
-    return G
-
-
 def _follow(
     params: Params, memory: Memory, length: int, phase: int, pop: int, log: BackupBuffer
 ) -> None:
@@ -341,7 +333,11 @@ def _follow(
         outcome = memory.experiences.rows[memory.path[t]]
         s, a = outcome["state"], outcome["action"]
         i, known = memory.place[s], memory.action_values[s, a]
-        surplus = _return_from(params, memory, t, length) - memory.value[params.length - t, i]
+        # What the rollout earns from this move on.
+        G = 0.0
+        for later in range(length - 1, t - 1, -1):
+            G = params.discount * G + memory.experiences.rows[memory.path[later]]["reward"]
+        surplus = G - memory.value[params.length - t, i]
         for b in range(h.shape[1]):
             if memory.policy[i, b] > 0.0:
                 away = (1.0 if b == a else 0.0) - memory.policy[i, b]

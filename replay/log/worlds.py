@@ -45,7 +45,14 @@ def closed_moves(
     def moves_of(mdp: MDP) -> Ints:
         key = id(mdp.successor)  # shared by worlds that differ in their start
         if key not in known:
-            known[key] = _moves(mdp, number)
+            # Moves from a state to another, as state * 2^31 + next state, ascending.
+            here: NDArray[Any] = mdp.transition_rows() // mdp.n_actions
+            there: Int32s = mdp.successor
+            if number is not None:
+                here, there = number[here], number[there]
+            known[key] = np.unique(
+                here.astype(np.int64)[here != there] * _BASE + there[here != there]
+            )
             kept.append(mdp.successor)
         return known[key]
 
@@ -66,15 +73,6 @@ def closed_moves(
 
 
 _BASE = np.int64(1) << 31
-
-
-def _moves(mdp: MDP, number: Int32s | None) -> Ints:
-    """List the moves from a state to another, as state * 2^31 + next state, ascending."""
-    here: NDArray[Any] = mdp.transition_rows() // mdp.n_actions
-    there: Int32s = mdp.successor
-    if number is not None:
-        here, there = number[here], number[there]
-    return np.unique(here.astype(np.int64)[here != there] * _BASE + there[here != there])
 
 
 def check_closed(closed: object, mdp: MDP | None) -> ClosedMoves:

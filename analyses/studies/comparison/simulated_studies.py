@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import zlib
-from collections.abc import Callable, Hashable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import lru_cache, partial
 from time import process_time
 from typing import Any, NamedTuple
@@ -164,7 +164,14 @@ def _animals(
             replayed = _replay(account, of_draw[draw], world, seeds)
             runs.append((draw * n_animals + animal, *replayed))
             noise[draw * n_animals + animal] = np.random.default_rng(seeds.spawn(1)[0])
-        detections = _detections(entry, tested, world.graph)
+        # A finding's statistic is measured by its study's criteria, others by those of the task.
+        spacing, otherwise = _spacing(world.graph), _usual_detection(entry)
+        of_findings = {}
+        for row in tested:
+            asked = detection_of(row, spacing, otherwise)
+            least = max(asked.min_length, _LEAST_PLACES)
+            of_findings[row["id"], row["statistic"]] = asked._replace(min_length=least)
+        detections = of_findings | {("", statistic): otherwise for statistic in entry.statistics}
         read = partial(_read, plan.wrong_places, len(world.task.places), noise)
         yield _measure(world.task, runs, detections, n_animals, read)
 
@@ -175,20 +182,15 @@ def _world(entry: TaskEntry, name: str, seed: int, number: int) -> _World:
     build, laps = _seeds(seed, name, number).spawn(2)
     task = entry.build(np.random.default_rng(build))
     given = give_laps(task, seed=int(laps.generate_state(1)[0]))
-    return _World(task, given, graph_of_task(task), _pauses(task, given))
-
-
-def _detections(
-    entry: TaskEntry, tested: list[dict[Hashable, Any]], graph: nx.Graph
-) -> dict[tuple[str, str], Detection]:
-    """Return the criteria by which each finding's statistic is measured, and those of the task."""
-    spacing, otherwise = _spacing(graph), _usual_detection(entry)
-    of_findings = {}
-    for row in tested:
-        asked = detection_of(row, spacing, otherwise)
-        least = max(asked.min_length, _LEAST_PLACES)
-        of_findings[row["id"], row["statistic"]] = asked._replace(min_length=least)
-    return of_findings | {("", statistic): otherwise for statistic in entry.statistics}
+    # Controls replay in the pauses that learners have, in the same order.
+    first = task.blocks[0] if task.blocks else None
+    rows = [(-1, "rest")] * (first.n_rest if first is not None and not first.n_laps else 0)
+    ends = np.cumsum(given.laps["n_steps"].to_numpy()) - 1
+    for end, n_rest in zip(ends.tolist(), given.laps["n_rest"].tolist(), strict=True):
+        rows += [(end, "episode_end"), *[(end, "rest")] * n_rest]
+        if end < ends[-1]:
+            rows.append((end, "start"))
+    return _World(task, given, graph_of_task(task), pd.DataFrame(rows, columns=["step", "phase"]))
 
 
 def _spacing(graph: nx.Graph) -> float:
@@ -201,18 +203,6 @@ def _usual_detection(entry: TaskEntry) -> Detection:
     """Return the criteria of a task, in cm, so that they do not depend on the size of places."""
     least = (entry.min_length - 1) * _spacing(graph_of_task(entry.build()))
     return Detection(_LEAST_PLACES, min_extent=least if entry.min_length > _LEAST_PLACES else 0.0)
-
-
-def _pauses(task: Task, given: GivenLaps) -> pd.DataFrame:
-    """List the pauses of an animal, in order."""
-    first = task.blocks[0] if task.blocks else None
-    rows = [(-1, "rest")] * (first.n_rest if first is not None and not first.n_laps else 0)
-    ends = np.cumsum(given.laps["n_steps"].to_numpy()) - 1
-    for end, n_rest in zip(ends.tolist(), given.laps["n_rest"].tolist(), strict=True):
-        rows += [(end, "episode_end"), *[(end, "rest")] * n_rest]
-        if end < ends[-1]:
-            rows.append((end, "start"))
-    return pd.DataFrame(rows, columns=["step", "phase"])
 
 
 def _replay(
