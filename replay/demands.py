@@ -30,7 +30,7 @@ import pandas as pd
 from replay.learners import find_learner
 from replay.learners.adaptive_attractor import Attractor
 from replay.learners.contract import Known, Learner, LearnerModule, Sizes, Transition, resolve
-from replay.learners.spectral_generator.propagator import Propagator
+from replay.learners.spectral_generator import Propagator
 from replay.log.backups import BackupBuffer
 from replay.log.event_log import EventLog
 from replay.parts import priority_queue

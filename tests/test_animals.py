@@ -22,7 +22,7 @@ from analyses.studies.typical_replay import parameters
 from replay.log.event_log import EventLog
 from replay.tasks import run_task
 from replay.tasks.published.arenas import barrier_arena
-from replay.tasks.published.linear_tracks import linear_track
+from replay.tasks.published.arms import linear_track
 from replay.tasks.published.t_mazes import gupta_2t
 
 TRACK = linear_track(n_training=2, n_laps=4)

@@ -7,37 +7,37 @@ import numpy as np
 import pytest
 
 from replay import simulate
-from replay.log import arrays, backups
+from replay.log import backups
 from replay.worlds.mazes import from_ascii
 
 
 def test_memory_is_used_again_when_nobody_knows_it_any_more(monkeypatch):
-    monkeypatch.setattr(arrays, "_spare", {})
-    first = arrays.uninitialised(10_000, backups.BACKUP)
+    monkeypatch.setattr(backups, "_spare", {})
+    first = backups.uninitialised(10_000, backups.BACKUP)
     column = first["state"][10:20]
     place = first.__array_interface__["data"][0]
     del first
-    other = arrays.uninitialised(10_000, backups.BACKUP)
+    other = backups.uninitialised(10_000, backups.BACKUP)
     assert not np.shares_memory(column, other)
     del column
-    again = arrays.uninitialised(70_000, np.int64)
+    again = backups.uninitialised(70_000, np.int64)
     assert again.__array_interface__["data"][0] == place
     assert not np.shares_memory(again, other)
     assert len(again) == 70_000
 
 
 def test_little_memory_is_kept_for_later(monkeypatch):
-    monkeypatch.setattr(arrays, "_spare", {})
+    monkeypatch.setattr(backups, "_spare", {})
     for size in range(1, 40):
-        arrays.uninitialised(size << 20, np.uint8)[:] = 0
-    kept = sum(size * len(alike) for size, alike in arrays._spare.items())
-    assert 0 < kept <= arrays._MOST_BYTES
+        backups.uninitialised(size << 20, np.uint8)[:] = 0
+    kept = sum(size * len(alike) for size, alike in backups._spare.items())
+    assert 0 < kept <= backups._MOST_BYTES
 
 
 def test_an_array_that_grows_keeps_what_it_holds(monkeypatch):
     """Also when it moves to disk, where it can grow as long as it has to."""
-    monkeypatch.setattr(arrays, "_MOST_IN_MEMORY", 1 << 20)
-    array = arrays.GrowingArray(np.int64)
+    monkeypatch.setattr(backups, "_MOST_IN_MEMORY", 1 << 20)
+    array = backups.GrowingArray(np.int64)
     n_rows = 0
     for more in (10, 5, 100_000, 0, 31_062, 10, 300_000):
         array.reserve(n_rows + more, n_rows)
@@ -51,9 +51,9 @@ def test_a_full_disk_is_an_error_before_anything_is_written(monkeypatch):
     def refuse(file, begin, n_bytes):
         raise OSError(errno.ENOSPC, "No space left on device")
 
-    monkeypatch.setattr(arrays, "_MOST_IN_MEMORY", 1 << 20)
+    monkeypatch.setattr(backups, "_MOST_IN_MEMORY", 1 << 20)
     monkeypatch.setattr(os, "posix_fallocate", refuse)
-    array = arrays.GrowingArray(np.int64)
+    array = backups.GrowingArray(np.int64)
     array.reserve(1 << 17, 0)
     with pytest.raises(OSError, match=r"no room for another 1 MB.*TMPDIR") as caught:
         array.reserve(1 << 18, 0)

@@ -20,7 +20,7 @@ from analyses.sequences.suffix_automaton import (
 )
 from analyses.tables import KINDS
 from replay.experiments import EXPERIMENTS
-from replay.log import arrays, parquet
+from replay.log import backups, parquet
 from replay.log.event_log import EventLog
 from replay.log.schema import SCHEMA
 from replay.simulation import driver, simulate
@@ -222,7 +222,7 @@ def test_an_index_on_disk_is_that_in_memory(learner, monkeypatch):
     """From its first bytes on, and from somewhere in the middle on."""
     found = []
     for most_in_memory in (1 << 25, 1 << 15, 0):
-        monkeypatch.setattr(arrays, "_MOST_IN_MEMORY", most_in_memory)
+        monkeypatch.setattr(backups, "_MOST_IN_MEMORY", most_in_memory)
         Small(monkeypatch, 500, 1000)
         counts = ReplayCounts(5000, 100)
         simulate(MAZE, learner, {"epsilon": 1.0}, n_steps=5000, on_block=counts.add)

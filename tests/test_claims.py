@@ -13,7 +13,7 @@ from analyses.recordings.basics.binned_track import cut_track
 from analyses.recordings.basics.recording import Recording
 from analyses.recordings.basics.settings import Settings
 from analyses.recordings.prepare import candidate_events
-from analyses.recordings.prepare.running import running
+from analyses.recordings.prepare.place_fields import running
 from analyses.recordings.readers import claims, read_recording
 from analyses.recordings.readers.mat_files import load_mat
 from analyses.recordings.readers.track_graphs import read_track

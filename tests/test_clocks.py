@@ -14,7 +14,7 @@ from analyses.recordings.basics.recording import Posterior, Recording
 from analyses.recordings.basics.settings import RIPPLES, Criteria
 from analyses.recordings.prepare.candidate_events import candidate_events
 from analyses.recordings.prepare.detection import find_events
-from analyses.recordings.prepare.running import running
+from analyses.recordings.prepare.place_fields import running
 from analyses.recordings.prepare.session import settings_for
 from analyses.recordings.readers import read_recording
 from analyses.reports.preparation import describe_events

@@ -42,7 +42,7 @@ from replay.files import write_checksums
 from replay.learners import LEARNERS
 from replay.tasks.published import TASKS as PUBLISHED
 from replay.tasks.published import TaskEntry, find_task
-from replay.tasks.published.linear_tracks import long_track
+from replay.tasks.published.arms import long_track
 from replay.tasks.published.t_mazes import gupta_2t
 
 ACCOUNTS = ["episodic_control", "prioritized_memory_access", "graph_walks", "uniform_reactivation"]
@@ -483,7 +483,7 @@ def test_figures_have_a_row_a_finding(tables, tmp_path):
 
 OWN_TASK = """
 from replay.tasks.published import TaskEntry
-from replay.tasks.published.linear_tracks import linear_track
+from replay.tasks.published.arms import linear_track
 
 def build():
     return linear_track(n_training=2, n_laps=2)

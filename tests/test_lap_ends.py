@@ -12,6 +12,7 @@ from figure_of_eight import EIGHT, run_eight
 
 from analyses.recordings.basics.recording import Recording
 from analyses.recordings.basics.settings import Judgement
+from analyses.recordings.prepare.place_fields import running
 from analyses.recordings.prepare.recorded_experience import (
     count_experience,
     experience_of,
@@ -19,7 +20,6 @@ from analyses.recordings.prepare.recorded_experience import (
     find_pauses,
     proposed_ends,
 )
-from analyses.recordings.prepare.running import running
 from analyses.recordings.prepare.session import prepare
 from analyses.recordings.readers import read_recording
 from analyses.recordings.recover.observe import observe

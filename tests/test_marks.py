@@ -13,8 +13,7 @@ from analyses.recordings.basics.marks import classes_of_marks, exchanged
 from analyses.recordings.basics.settings import Judgement
 from analyses.recordings.decide.controls import with_exchanged_cells
 from analyses.recordings.prepare.likelihood import log_likelihood
-from analyses.recordings.prepare.place_fields import place_fields
-from analyses.recordings.prepare.running import running, running_bins
+from analyses.recordings.prepare.place_fields import place_fields, running, running_bins
 from analyses.recordings.prepare.session import prepare
 from analyses.recordings.readers import read_recording
 from analyses.recordings.readers.contents import describe_file

@@ -13,7 +13,7 @@ from replay.learners import find_learner, prioritized_memory_access
 from replay.learners.contract import Pause, Sizes
 from replay.learners.prioritized_memory_access.backups import draw_extension, refresh
 from replay.log.backups import REST
-from replay.parts.places import meet
+from replay.parts.experiences import meet
 from replay.parts.policies import best_value, softmax
 from replay.worlds.mazes import from_ascii, open_maze, two_way_track
 from replay.worlds.trees import stochastic_tree

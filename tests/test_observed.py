@@ -20,9 +20,8 @@ from analyses.recordings.prepare.detection import (
     signals_of_rate,
     signals_within,
 )
-from analyses.recordings.prepare.place_fields import recorded_fields
+from analyses.recordings.prepare.place_fields import recorded_fields, running, slow_stretches
 from analyses.recordings.prepare.recorded_experience import experience_of, find_lap_ends
-from analyses.recordings.prepare.running import running, slow_stretches
 from analyses.recordings.prepare.session import _always_seen as always_seen
 from analyses.recordings.prepare.session import prepare
 from analyses.recordings.prepare.state_space_decoder import EVIDENCE, Evidence

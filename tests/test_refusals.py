@@ -227,7 +227,7 @@ def test_what_is_odd_and_may_be_meant_is_warned_of():
 def test_findings_of_a_task_of_ones_own_are_tested_in_it(tmp_path):
     (tmp_path / "mine.py").write_text(
         "from replay.tasks.published import TaskEntry\n"
-        "from replay.tasks.published.linear_tracks import linear_track\n"
+        "from replay.tasks.published.arms import linear_track\n"
         "TASK = TaskEntry(linear_track, ('reverse_share',))\n"
     )
     own = plan_comparison(

@@ -11,8 +11,8 @@ from analyses.recordings.basics.recording import FieldPotential, Recording
 from analyses.recordings.basics.settings import RIPPLES, Criteria, Settings
 from analyses.recordings.prepare.candidate_events import candidate_events
 from analyses.recordings.prepare.likelihood import count_spikes
+from analyses.recordings.prepare.place_fields import running
 from analyses.recordings.prepare.recorded_experience import experience_of
-from analyses.recordings.prepare.running import running
 from analyses.recordings.prepare.session import prepare, settings_for
 from analyses.recordings.recover.simulated_recording import simulated_recording
 from analyses.reports.preparation import describe_events, session_notes

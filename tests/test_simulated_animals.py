@@ -9,7 +9,7 @@ from analyses.studies.typical_replay import (
     parameters,
     simulated_replays,
 )
-from replay.tasks.published.linear_tracks import linear_track
+from replay.tasks.published.arms import linear_track
 from replay.tasks.published.t_mazes import gupta_2t
 
 TRACK = linear_track(n_training=2, n_laps=4)

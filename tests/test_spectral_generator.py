@@ -21,7 +21,7 @@ from scipy.linalg import expm
 
 from replay import feed, simulate
 from replay.learners import find_learner
-from replay.learners.spectral_generator.propagator import (
+from replay.learners.spectral_generator import (
     least_autocorrelated,
     probability_of_next,
     propagate,

@@ -12,7 +12,7 @@ from analyses.recordings.decide.controls import CONTROLS, EXCHANGED
 from analyses.recordings.decide.scoring import score_block
 from analyses.recordings.prepare.candidate_events import N_SEARCHES, exchanged_spikes, travel_events
 from analyses.recordings.prepare.likelihood import log_likelihood
-from analyses.recordings.prepare.running import running, slow_stretches
+from analyses.recordings.prepare.place_fields import running, slow_stretches
 from analyses.recordings.prepare.session import prepare
 from analyses.recordings.prepare.travel import travel_evidence, travel_model
 from analyses.recordings.recover.simulated_recording import simulated_recording

@@ -10,7 +10,7 @@ from analyses.measures import STATISTICS
 from analyses.studies.typical_replay import simulated_replays
 from replay.tasks import give_laps
 from replay.tasks.published import TASKS, TaskEntry, find_maze, landmarks, maze_graph
-from replay.tasks.published.linear_tracks import linear_track_4x
+from replay.tasks.published.arms import linear_track_4x
 from replay.tasks.published.maze_data import Variant, maze_with
 
 MAZES = ("linear_track", "long_track", "gupta_2t", "w_track", "t_unvisited", "t_revaluation")

@@ -27,8 +27,7 @@ from analyses.inference.moves import (
 from analyses.sequences.detection import RECORDED, Detection
 from analyses.sequences.place_sequences import headings_along, runs_along
 from analyses.sequences.reactivations import reactivations_by_run
-from analyses.sequences.runs import Columns, Logged, log_of, of_run, runs_of
-from analyses.sequences.sequences import Lists
+from analyses.sequences.sequences import Columns, Lists, Logged, log_of, of_run, runs_of
 from analyses.sequences.track import Track, graph_of_log
 from replay.arrays import Bools, Floats, Int32s, Ints
 from replay.checks import check_column

@@ -13,7 +13,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from analyses.inference.moves import nearest_states
-from analyses.sequences.runs import Columns
+from analyses.sequences.sequences import Columns
 from replay.arrays import Floats, Int32s
 from replay.checks import check_all, check_column, check_table
 from replay.worlds.mdp import MDP

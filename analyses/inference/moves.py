@@ -25,7 +25,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from analyses.findings.priors import Parameter
-from analyses.sequences.runs import Columns
+from analyses.sequences.sequences import Columns
 from replay.arrays import Floats, Int32s, Ints
 from replay.checks import check_all, check_column, check_table
 from replay.log.backups import PHASES

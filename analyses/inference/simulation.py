@@ -27,8 +27,7 @@ from analyses.inference.animals import Places, Replayed, ReplayingAnimal
 from analyses.inference.moves import in_described_states, scaled
 from analyses.sequences.detection import RECORDED
 from analyses.sequences.reactivations import reactivated_by, reactivations_by_run
-from analyses.sequences.runs import Columns
-from analyses.sequences.sequences import Lists
+from analyses.sequences.sequences import Columns, Lists
 from analyses.sequences.track import graph_of_log
 from replay.arrays import Bools, Floats, Int32s, Ints
 from replay.learners import find_learner

@@ -32,8 +32,7 @@ from analyses.sequences.place_sequences import (
     runs_along,
 )
 from analyses.sequences.reactivations import reactivated_by, reactivations_by_run
-from analyses.sequences.runs import Columns, runs_of
-from analyses.sequences.sequences import Lists, Sequences
+from analyses.sequences.sequences import Columns, Lists, Sequences, runs_of
 from analyses.sequences.track import Track, closed_edges, graph_of_task
 from replay.arrays import Bools, Floats, Int32s, Ints
 from replay.checks import (

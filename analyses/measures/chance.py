@@ -44,8 +44,7 @@ from analyses.measures.replays import (
     rows,
 )
 from analyses.sequences.place_sequences import runs_along
-from analyses.sequences.runs import Columns
-from analyses.sequences.sequences import Lists
+from analyses.sequences.sequences import Columns, Lists
 from analyses.sequences.track import Track, graph_of_task
 from replay.arrays import Floats, Ints
 

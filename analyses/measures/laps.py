@@ -10,7 +10,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from analyses.measures.replays import PAUSES
-from analyses.sequences.runs import Columns
+from analyses.sequences.sequences import Columns
 from replay.arrays import Ints
 from replay.checks import check_column, check_table
 

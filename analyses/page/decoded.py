@@ -16,7 +16,7 @@ from analyses.recordings.basics.linearised_track import linearise
 from analyses.recordings.decide.event_kinds import experienced_pieces
 from analyses.recordings.prepare.state_space_decoder import Evidence
 from analyses.sequences.experience import Experience
-from analyses.sequences.runs import of_run
+from analyses.sequences.sequences import of_run
 from analyses.tables import KINDS
 from replay.arrays import Bools, Floats, Ints
 from replay.checks import check_choice, check_column, check_table

@@ -1,4 +1,4 @@
-"""The data of a page about one agent: its steps, and its replay events with their sequences.
+"""The data of a page about one agent: its steps, its replay events, and the chains of a model.
 
 All sequences are classified and counted at once; the moves of an event, and the pieces of
 experience of which its sequences are composed, are listed only for the events that a page shows.
@@ -15,11 +15,16 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from analyses.page.worlds import world_of_moves
 from analyses.plots.style import label
 from analyses.recordings.prepare.state_space_decoder import Evidence
-from analyses.sequences.runs import Columns
-from replay.arrays import Bools
+from analyses.sequences.chains import REVERSE, UNKNOWN, Chains, chains, link_backups
+from analyses.sequences.classification import classified
+from analyses.sequences.experience import Experience
+from analyses.sequences.sequences import SHARED, Columns, Lists, of_run
+from replay.arrays import Bools, Int32s, Ints
 from replay.checks import check_table
+from replay.log.event_log import EventLog
 from replay.log.worlds import ClosedMoves
 from replay.worlds.mdp import MDP
 
@@ -119,3 +124,166 @@ def with_bits(pairs: list[_Pair], explained: Explained) -> list[_Pair]:
         both = None if other is None else replace(other, bits=bits)
         found.append((replace(run, bits=bits), both))
     return found
+
+
+_MOST_SNAPSHOTS, _MOST_VALUES = 120, 120_000
+
+
+def model_run(log: EventLog, run: int, *, min_length: int, across_events: bool) -> ShownRun:
+    """Convert one run of a log for a page.
+
+    Counts and options are those of :func:`analyses.sequences.classification.classify`.
+    """
+    steps, backups = of_run(log, "steps", run), of_run(log, "backups", run)
+    if not len(steps["step"]):
+        raise ValueError(f"The log has no steps of run {run}, so there is nothing to show.")
+    experience = Experience(steps)
+    found = chains(link_backups(backups, "causal", across_events), min_length)
+    classes = classified(experience, backups, found, "causal")
+    first = found.rows[found.offset[:-1]]
+    number, row, event = np.unique(backups["event"][first], return_index=True, return_inverse=True)
+    first_row = first[row]
+    events = {
+        "number": number,
+        "made": np.searchsorted(steps["step"], backups["step"][first_row], side="right"),
+        "phase": backups["phase"][first_row],
+        "location": backups["location"][first_row],
+    }
+    orientation = np.select([found.orientation == UNKNOWN, found.orientation == REVERSE], [0, 2], 1)
+    sequences = {
+        "event": event,
+        "kind": classes["kind"],
+        "length": classes["length"],
+        "orientation": orientation,
+    }
+    reverse = np.where(orientation == 0, classes["direction"] == 1, orientation == 2)
+    chained = _Chained(found, classes["states"], event, reverse, backups["step"][first])
+
+    def detail(chosen: Bools) -> dict[str, NDArray[Any]]:
+        if across_events:
+            keys = chained.keys(chosen, len(backups["step"]))
+        else:
+            rows = np.flatnonzero(np.isin(backups["event"], number[chosen]))
+            rows = rows[backups["state"][rows] != backups["next_state"][rows]]
+            own = np.searchsorted(number, backups["event"][rows])
+            keys = own * np.int64(len(backups["step"])) + rows
+        return _list_moves(keys, chosen, chained, backups, experience)
+
+    about = log.runs.set_index("run").loc[run] if run in set(log.runs["run"]) else pd.Series()
+    world = log.mdp
+    if world is None:
+        world = world_of_moves(steps["state"], steps["next_state"])
+    return ShownRun(
+        learner=str(about.get("learner", "")),
+        about={name: str(about.get(name, "")) for name in ("seed", "parameters", "mdp")},
+        world=world,
+        world_is_known=log.mdp is not None,
+        shared=None if log.mdp is None else log.provenance.get(SHARED),
+        steps=steps,
+        forgets=bool(about.get("forgets_at_end", False)),
+        events=events,
+        sequences=sequences,
+        detail=detail,
+        values=_snapshots(steps, backups, world.n_states)
+        if log.provenance.get("log") == "all"
+        else {},
+        closed={} if log.mdp is None else log.closed,
+    )
+
+
+class _Chained(NamedTuple):
+    """The chains of a run, and the event to which each belongs.
+
+    `found` and `states` are the chains with their states. Of shape (n_chains,) are `event`, the row
+    in the run's events, `reverse`, whether the chain runs backwards, and `step`, when it began.
+    """
+
+    found: Chains
+    states: Lists
+    event: Ints
+    reverse: Bools
+    step: Ints
+
+    def rows(self, chain: int) -> Int32s:
+        """Return the backups of a chain."""
+        return self.found.rows[self.found.offset[chain] : self.found.offset[chain + 1]]
+
+    def keys(self, chosen: Bools, n_backups: int) -> Ints:
+        """Return event * n_backups + row of each backup of the chosen events' chains, ascending."""
+        owner = self.event[Lists(self.found.rows, self.found.offset).owner]
+        keys: Ints = owner * np.int64(n_backups) + self.found.rows
+        return np.unique(keys[chosen[owner]] if len(owner) else keys)
+
+
+def _list_moves(
+    keys: Ints, chosen: Bools, chained: _Chained, backups: Columns, experience: Experience
+) -> dict[str, NDArray[Any]]:
+    """List moves, sequences and pieces; `keys` are event * n_backups + row of each move."""
+    n_backups, n_events = np.int64(max(len(backups["step"]), 1)), int(chosen.sum())
+    of_event, row = np.divmod(keys, n_backups)
+    shown = np.flatnonzero(chosen[chained.event]) if len(chained.event) else keys[:0]
+    shown = shown[np.argsort(chained.event[shown], kind="stable")]
+    number = np.cumsum(chosen) - 1
+    begin = np.searchsorted(of_event, np.flatnonzero(chosen))
+    delay = backups["step"][row]
+    if len(row):
+        delay = delay - delay[begin][number[of_event]]
+    places, turns = [], [keys[:0]]
+    pieces = []
+    for chain in shown.tolist():
+        event = chained.event[chain]
+        places.append(np.searchsorted(keys, event * n_backups + chained.rows(chain)))
+        turns.append(places[-1] - begin[number[event]])
+        # The pieces of earlier experience that compose the chain, read in its orientation.
+        states, step = chained.states, int(chained.step[chain])
+        path = states.flat[states.begin[chain] : states.begin[chain + 1]].tolist()
+        backward = bool(chained.reverse[chain])
+        found = experience.pieces(path[::-1] if backward else path, step)
+        if backward:
+            last = len(path) - 1
+            own = [ShownPiece(last - each.begin, each.episode, True) for each in reversed(found)]
+        else:
+            own = [ShownPiece(each.end, each.episode, False) for each in found]
+        pieces.append(own)
+    # A move belongs to the longest sequence that contains it, or the first of several longest ones,
+    # which is written last.
+    reverse = np.zeros(len(keys), dtype=bool)
+    for k in sorted(range(len(places)), key=lambda k: (len(places[k]), -k)):
+        reverse[places[k]] = chained.reverse[shown[k]]
+    here, there = backups["state"][row], backups["next_state"][row]
+    return {
+        "event_moves": np.bincount(number[of_event], minlength=n_events),
+        "event_sequences": np.bincount(number[chained.event[shown]], minlength=n_events),
+        "move_from": np.where(reverse, there, here),
+        "move_to": np.where(reverse, here, there),
+        "move_delay": delay,
+        "sequence": shown,
+        "place": np.concatenate(turns),
+        **list_pieces(pieces),
+    }
+
+
+def _snapshots(steps: Columns, backups: Columns, n_states: int) -> Columns:
+    """Return the value of each state at moments spread evenly over the run."""
+    n = min(_MOST_SNAPSHOTS, _MOST_VALUES // n_states, len(steps["step"]))
+    if n < 1 or not len(backups["step"]):
+        return {}
+    made = np.linspace(0, len(steps["step"]), n + 1).round().astype(np.int64)[1:]
+    until = np.searchsorted(backups["step"], steps["step"][made - 1], side="right")
+    n_actions = int(backups["action"].max()) + 1
+    if n_actions < 1:
+        return {}
+    learned = np.full((n_states, n_actions), -np.inf)
+    value = np.empty((n, n_states))
+    first = 0
+    is_end = np.zeros(n_states, dtype=bool)
+    before = 0
+    for k, (stop, n_made) in enumerate(zip(until.tolist(), made.tolist(), strict=True)):
+        state, action = backups["state"][first:stop], backups["action"][first:stop]
+        learned[state, action] = backups["q_after"][first:stop]  # of several, the last one counts
+        ended = steps["terminated"][before:n_made]
+        is_end[steps["next_state"][before:n_made][ended]] = True
+        value[k] = np.where(is_end, 0.0, learned.max(axis=1))
+        first, before = stop, n_made
+    value[~np.isfinite(value)] = np.nan
+    return {} if np.isnan(value).all() else {"made": made, "value": value}

@@ -16,11 +16,10 @@ from matplotlib.colors import to_hex
 from numpy.typing import NDArray
 
 from analyses.page.decoded import DecodedReplay, decoded_run, describe_places, pack_evidence
-from analyses.page.models import model_run
-from analyses.page.runs import Explained, ShownRun, with_bits
+from analyses.page.runs import Explained, ShownRun, model_run, with_bits
 from analyses.page.worlds import describe_world, pack
 from analyses.plots.style import END_COLOUR, kind_colour, label
-from analyses.sequences.runs import Logged, runs_of
+from analyses.sequences.sequences import Logged, runs_of
 from analyses.tables import KINDS
 from replay.arrays import Bools, Ints
 from replay.checks import check_flag, check_list, check_text, check_whole, shown

@@ -22,7 +22,7 @@ from analyses.plots.mdps import (
 from analyses.plots.panels import NEW, add_note, drawing, own_figure
 from analyses.plots.style import COLUMN_WIDTH, INCH, count_range, kind_colour, label
 from analyses.sequences.pauses import longest_event, replayed_moves
-from analyses.sequences.runs import SHARED, Logged, log_of
+from analyses.sequences.sequences import SHARED, Logged, log_of
 from analyses.tables import KINDS, in_order
 from replay.arrays import Floats, Ints
 from replay.checks import check_number

@@ -24,8 +24,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from analyses.sequences.runs import Columns, whole_columns
-from analyses.sequences.sequences import Lists
+from analyses.sequences.sequences import Columns, Lists, whole_columns
 from replay.arrays import Bools, Floats, Int32s, Ints
 from replay.checks import (
     MOST_STATES,
@@ -39,8 +38,7 @@ from replay.checks import (
     unknown_name,
 )
 from replay.jit import kernel
-from replay.log.arrays import uninitialised
-from replay.log.backups import PHASES, REST, START
+from replay.log.backups import PHASES, REST, START, uninitialised
 
 ORDERS = ("causal", "temporal")
 ORIENTATIONS = ("forward", "reverse")

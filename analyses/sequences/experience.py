@@ -17,7 +17,7 @@ import numpy.typing as npt
 import pandas as pd
 from numpy.typing import NDArray
 
-from analyses.sequences.runs import Columns, whole_columns
+from analyses.sequences.sequences import Columns, whole_columns
 from analyses.sequences.suffix_automaton import (
     GrowingAutomaton,
     LatestEnds,
@@ -28,7 +28,7 @@ from analyses.sequences.suffix_automaton import (
 from replay.arrays import Bools, Int32s, Ints
 from replay.checks import check_array, check_choice, check_whole
 from replay.jit import inlined, jitable, kernel, loop_kernel
-from replay.log.arrays import GrowingArray, uninitialised
+from replay.log.backups import GrowingArray, uninitialised
 
 _BY = ("states", "actions")
 

@@ -24,13 +24,12 @@ from analyses.sequences.kinds import (
     REVERSE_EPISODE,
     classify_chains,
 )
-from analyses.sequences.runs import Columns, whole_columns
+from analyses.sequences.sequences import Columns, whole_columns
 from analyses.sequences.suffix_automaton import SuffixAutomaton, appended, prepended, relocated
 from replay.arrays import Int32s, Ints
 from replay.checks import check_flag
 from replay.jit import count_up_to, inlined, kernel, loop_kernel
-from replay.log.arrays import uninitialised
-from replay.log.backups import PHASES, STEP
+from replay.log.backups import PHASES, STEP, uninitialised
 
 WITHIN, ACROSS = 1, 2
 _IS_COMPOSED, _IS_UNEXPERIENCED = -1, -2

@@ -64,8 +64,16 @@ from analyses.sequences.kinds import (
     REVERSE_EPISODE,
 )
 from analyses.sequences.reactivations import reactivations_by_run
-from analyses.sequences.runs import Columns, Logged, log_of, of_run, runs_of
-from analyses.sequences.sequences import Lists, Sequences, composition_columns
+from analyses.sequences.sequences import (
+    Columns,
+    Lists,
+    Logged,
+    Sequences,
+    composition_columns,
+    log_of,
+    of_run,
+    runs_of,
+)
 from analyses.sequences.suffix_automaton import SuffixAutomaton, appended, prepended
 from analyses.sequences.track import Track, graph_of_log
 from analyses.tables import KINDS

@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 
 from replay.arrays import Bools, Int32s, Ints
 from replay.jit import inlined, jitable, kernel
-from replay.log.arrays import GrowingArray
+from replay.log.backups import GrowingArray
 
 _NODE = np.dtype(
     [

@@ -64,8 +64,8 @@ from replay.learners import ranges
 from replay.learners.contract import Between, Description, Pause, Sizes, Transition
 from replay.learners.value_free import act, most_backups, n_words
 from replay.log.backups import REST, BackupBuffer, reactivate
+from replay.parts.experiences import Numbering, join, numbering
 from replay.parts.pauses import IN_PAUSES, is_due, phases_of
-from replay.parts.places import Numbering, join, numbering
 
 __all__ = ["Attractor", "Dynamics", "Memory", "Params", "act", "attractor", "connect"]
 __all__ += ["description", "follow_bump", "init", "learn", "most_backups", "n_words", "place_bump"]

@@ -43,8 +43,8 @@ from replay.learners import ranges
 from replay.learners.contract import Between, Description, Known, Pause, Sizes, Transition
 from replay.learners.value_free import act, most_backups
 from replay.log.backups import REST, START, BackupBuffer, reactivate
+from replay.parts.experiences import Numbering, meet, numbering
 from replay.parts.pauses import IN_PAUSES, is_due, phases_of
-from replay.parts.places import Numbering, meet, numbering
 from replay.parts.policies import draw_weighted
 
 __all__ = ["Memory", "Params", "act", "description", "init", "learn", "most_backups", "n_words"]

@@ -48,9 +48,15 @@ from replay.learners import q_learning, ranges
 from replay.learners.contract import Between, Choice, Description, Known, Pause, Sizes, Transition
 from replay.log.backups import ONLINE, REST, BackupBuffer, record
 from replay.parts import pauses
-from replay.parts.experiences import Experiences, experience_at, experience_words, experiences_of
+from replay.parts.experiences import (
+    Experiences,
+    experience_at,
+    experience_words,
+    experiences_of,
+    known_world,
+    likeliest_outcomes,
+)
 from replay.parts.pauses import Earnings
-from replay.parts.places import known_world, likeliest_outcomes
 from replay.parts.policies import draw_weighted
 from replay.worlds.mdp import MDP
 

@@ -46,9 +46,8 @@ from replay.learners import ranges
 from replay.learners.contract import Description, Known, Pause, Sizes, Transition
 from replay.log.backups import ONLINE, BackupBuffer, record
 from replay.parts import experiences
-from replay.parts.experiences import Outcomes
+from replay.parts.experiences import Numbering, Outcomes, meet, numbering
 from replay.parts.pauses import STEP_AND_REST, is_due, most_pauses, phases_of
-from replay.parts.places import Numbering, meet, numbering
 from replay.parts.world_model import WorldModel, edge_to, model_words, world_model
 
 

@@ -18,8 +18,7 @@ from numpy.typing import NDArray
 from replay.arrays import Bools, Int32s, Ints
 from replay.checks import MOST_STATES, check_all, check_array, check_seconds, check_text, shown
 from replay.jit import kernel
-from replay.log.arrays import uninitialised
-from replay.log.backups import PHASES, START, STEP
+from replay.log.backups import PHASES, START, STEP, uninitialised
 
 Columns = dict[str, NDArray[Any]]
 """The columns of one table, each of shape (n_rows,); `phase` as an index of ``PHASES``."""

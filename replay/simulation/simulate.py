@@ -23,8 +23,7 @@ from replay.checks import (
 from replay.encoders.contract import Encoder
 from replay.learners import Learner, check_computes_values, find_learner
 from replay.learners.contract import Sizes
-from replay.log.blocks import LogBlock, window_ends
-from replay.log.event_log import EventLog
+from replay.log.event_log import EventLog, LogBlock, window_ends
 from replay.log.worlds import closed_moves
 from replay.simulation.driver import Driver, LogWriter, replay_stream, way_back, world_tables
 from replay.simulation.encoded import act_encoded, in_places

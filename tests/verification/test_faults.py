@@ -53,7 +53,7 @@ N_DAMAGES = int(os.environ.get("DAMAGES", "20")) // len(COMMANDS)
 
 OWN_TASK = """
 from replay.tasks.published import TaskEntry
-from replay.tasks.published.linear_tracks import linear_track
+from replay.tasks.published.arms import linear_track
 
 TASK = TaskEntry(lambda: linear_track(n_training=2, n_laps=2), ("reverse_share",))
 """

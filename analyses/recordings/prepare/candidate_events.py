@@ -26,7 +26,7 @@ from analyses.recordings.prepare.detection import (
     signals_within,
 )
 from analyses.recordings.prepare.likelihood import count_spikes, log_likelihood
-from analyses.recordings.prepare.running import Running
+from analyses.recordings.prepare.place_fields import Running
 from analyses.recordings.prepare.travel import Travel, stretches_of, travel_posterior
 from replay.arrays import Bools, Floats, Ints
 

@@ -46,21 +46,23 @@ from analyses.recordings.prepare.headings import (
     is_run_both_ways,
 )
 from analyses.recordings.prepare.likelihood import count_spikes
-from analyses.recordings.prepare.place_fields import DecodingError, decoding_error, recorded_fields
-from analyses.recordings.prepare.recorded_experience import (
-    Experienced,
-    count_experience,
-    find_pauses,
-    proposed_ends,
-)
-from analyses.recordings.prepare.running import (
+from analyses.recordings.prepare.place_fields import (
+    DecodingError,
     Running,
+    decoding_error,
+    recorded_fields,
     run_track,
     running,
     running_bins,
     running_headings,
     seen_in,
     slow_stretches,
+)
+from analyses.recordings.prepare.recorded_experience import (
+    Experienced,
+    count_experience,
+    find_pauses,
+    proposed_ends,
 )
 from analyses.recordings.prepare.state_space_decoder import Walk, walk_of_states
 from analyses.recordings.prepare.travel import travel_model

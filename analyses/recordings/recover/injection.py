@@ -30,7 +30,7 @@ from analyses.recordings.prepare.detection import (
 )
 from analyses.recordings.prepare.headings import with_unknown
 from analyses.recordings.prepare.likelihood import count_spikes
-from analyses.recordings.prepare.running import running
+from analyses.recordings.prepare.place_fields import running
 from analyses.recordings.prepare.session import Session
 from analyses.recordings.prepare.travel import travel_model
 from analyses.recordings.recover.cells import (

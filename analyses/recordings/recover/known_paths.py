@@ -13,7 +13,7 @@ from analyses.recordings.decide.event_kinds import kinds_on_lines
 from analyses.recordings.recover.unfolding import MISSED, NOVEL, REPLAYED
 from analyses.sequences.detection import Detection
 from analyses.sequences.place_sequences import place_sequences
-from analyses.sequences.runs import Columns
+from analyses.sequences.sequences import Columns
 from analyses.sequences.track import graph_of_log
 from replay.arrays import Ints
 from replay.checks import check_choice, check_number, check_whole, typed

@@ -51,7 +51,7 @@ from analyses.recordings.recover.cells import (
     swept_spikes,
 )
 from analyses.sequences.reactivations import reactivations
-from analyses.sequences.runs import runs_of
+from analyses.sequences.sequences import runs_of
 from analyses.sequences.track import graph_of_log
 from replay.arrays import Ints
 from replay.checks import check_number, check_whole

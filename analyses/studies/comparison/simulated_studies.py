@@ -22,7 +22,7 @@ from analyses.jobs.study import Piece, Runner
 from analyses.measures import STATISTICS
 from analyses.measures.animals import replays_by_jump
 from analyses.sequences.detection import Detection
-from analyses.sequences.runs import Columns
+from analyses.sequences.sequences import Columns
 from analyses.sequences.track import graph_of_task
 from analyses.studies.comparison.plan import DRAWS_OF_PIECE, Comparison, n_simulated
 from analyses.studies.comparison.predictions import stored_studies

@@ -25,7 +25,7 @@ from analyses.recordings.decide.epochs import (
 )
 from analyses.recordings.decide.scoring import Scored
 from analyses.recordings.prepare.detection import multiunit_rate
-from analyses.recordings.prepare.running import running
+from analyses.recordings.prepare.place_fields import running
 from analyses.recordings.prepare.session import Session
 from analyses.recordings.readers.track_graphs import draw_track
 from analyses.recordings.recover.shares import recorded_shares

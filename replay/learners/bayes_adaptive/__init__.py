@@ -69,8 +69,8 @@ from replay.learners.bayes_adaptive.belief_tree import (
 from replay.learners.contract import Description, Known, Pause, Sizes, Transition
 from replay.log.backups import EPISODE_END, ONLINE, REST, START, STEP, BackupBuffer, record
 from replay.parts import pauses
+from replay.parts.experiences import known_world, likeliest_outcomes
 from replay.parts.pauses import Earnings
-from replay.parts.places import known_world, likeliest_outcomes
 from replay.parts.policies import SOFTMAX, Policy, best_value, draw_action
 from replay.worlds.mdp import MDP
 

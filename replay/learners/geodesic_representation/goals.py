@@ -17,8 +17,8 @@ import numpy as np
 from replay.arrays import Bools, Floats, Int32s, Ints
 from replay.jit import inlined
 from replay.parts.elimination import Elimination, elimination, solve_visits_from
+from replay.parts.experiences import Numbering, meet, numbering
 from replay.parts.markov_chain import MarkovChain, markov_chain, set_edge
-from replay.parts.places import Numbering, meet, numbering
 from replay.parts.policies import SOFTMAX, Policy
 from replay.parts.world_model import WorldModel, count_transition, edge_to
 

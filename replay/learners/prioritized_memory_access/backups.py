@@ -22,7 +22,7 @@ import numpy as np
 from replay.arrays import Floats, Int32s
 from replay.jit import inlined
 from replay.learners.prioritized_memory_access.memory import Memory, Params, Path, PriorityTable
-from replay.parts.places import forget_all, meet, numbering
+from replay.parts.experiences import forget_all, meet, numbering
 from replay.parts.policies import best_value, epsilon_greedy
 
 _LARGEST_EXPONENT = 700.0

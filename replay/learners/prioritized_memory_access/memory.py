@@ -10,10 +10,10 @@ from replay.arrays import Bools, Floats, Int32s
 from replay.jit import kernel
 from replay.learners import ranges
 from replay.learners.contract import Choice
+from replay.parts.experiences import Numbering, known_world, likeliest_outcomes, meet
 from replay.parts.markov_chain import MarkovChain, set_edge
 from replay.parts.need import NEEDS, SUCCESSORS, Need
 from replay.parts.pauses import IN_PAUSES
-from replay.parts.places import Numbering, known_world, likeliest_outcomes, meet
 from replay.parts.policies import SOFTMAX
 from replay.parts.world_model import WorldModel, count_transition
 from replay.worlds.mdp import MDP

@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 
 from replay.checks import Named, check_choice, typed
-from replay.tasks.published import arenas, arms, linear_tracks, t_mazes
+from replay.tasks.published import arenas, arms, t_mazes
 from replay.tasks.published.maze_data import chosen_in_tasks, find_maze, landmarks, maze_graph
 from replay.tasks.task import Task
 
@@ -53,7 +53,7 @@ class TaskEntry(NamedTuple):
         return self.builder()
 
 
-_BUILDERS = vars(linear_tracks) | vars(t_mazes) | vars(arms) | vars(arenas)
+_BUILDERS = vars(t_mazes) | vars(arms) | vars(arenas)
 
 TASKS: Named[TaskEntry] = Named("task")
 TASKS |= {

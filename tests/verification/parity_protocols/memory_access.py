@@ -29,7 +29,7 @@ from analyses.sequences.pauses import find_segments
 from replay.learners import find_learner
 from replay.learners.contract import Pause, Sizes
 from replay.log.backups import EPISODE_END, backup_buffer, renew
-from replay.parts.places import likeliest_outcomes, meet
+from replay.parts.experiences import likeliest_outcomes, meet
 from replay.worlds.mazes import from_ascii
 from replay.worlds.mdp import MDP
 
