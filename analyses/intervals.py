@@ -27,7 +27,6 @@ import pandas as pd
 from scipy import stats
 
 from analyses.tables import different, in_paper_order
-from replay.arrays import Floats, Ints
 from replay.checks import (
     check_array,
     check_column,
@@ -37,6 +36,7 @@ from replay.checks import (
     shown,
     typed,
 )
+from replay.checks.arrays import Floats, Ints
 
 _LEVEL = 0.95
 

@@ -17,7 +17,7 @@ import numpy as np
 import pandas as pd
 
 from analyses.findings.priors import Parameter, Prior, Uniform, WholeNumber
-from replay.arrays import Int32s, Ints
+from replay.checks.arrays import Int32s, Ints
 from replay.log.event_log import EventLog
 
 _PRIORS: dict[str, Prior] = {

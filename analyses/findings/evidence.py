@@ -50,8 +50,8 @@ from scipy.stats import norm
 from scipy.stats import t as student_t
 
 from analyses.measures import STATISTICS
-from replay.arrays import Bools, Floats, Ints
 from replay.checks import check_number, typed
+from replay.checks.arrays import Bools, Floats, Ints
 
 BETWEEN_STUDIES = 0.06
 """Standard deviation between studies of a share of one half, beyond their counting error; for any

@@ -15,8 +15,8 @@ import numpy as np
 import pandas as pd
 
 from analyses.measures import STATISTICS
-from replay.arrays import Floats
 from replay.checks import check_all, check_table, shown, unknown_name
+from replay.checks.arrays import Floats
 from replay.files import check_path, read_file
 
 LIKELIHOODS = {

@@ -29,8 +29,8 @@ from analyses.sequences.place_sequences import headings_along, runs_along
 from analyses.sequences.reactivations import reactivations_by_run
 from analyses.sequences.sequences import Columns, Lists, Logged, log_of, of_run, runs_of
 from analyses.sequences.track import Track, graph_of_log
-from replay.arrays import Bools, Floats, Int32s, Ints
 from replay.checks import check_column
+from replay.checks.arrays import Bools, Floats, Int32s, Ints
 from replay.log.backups import PHASES
 from replay.log.event_log import EventLog
 from replay.simulation.feed import RecordedExperience

@@ -14,8 +14,8 @@ from numpy.typing import NDArray
 
 from analyses.inference.moves import nearest_states
 from analyses.sequences.sequences import Columns
-from replay.arrays import Floats, Int32s
 from replay.checks import check_all, check_column, check_table
+from replay.checks.arrays import Floats, Int32s
 from replay.worlds.mdp import MDP
 
 SENSES = ("forward", "backward")

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from analyses.inference.animals import Places, Replayed
 from analyses.inference.conditions import senses_by_condition
-from replay.arrays import Floats
+from replay.checks.arrays import Floats
 
 MEASURES = {
     "length": "number of places",

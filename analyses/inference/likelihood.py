@@ -33,8 +33,8 @@ from scipy.optimize import minimize
 from scipy.special import logsumexp, softmax
 
 from analyses.inference.animals import Places, Replayed
-from replay.arrays import Floats, Int32s, Ints
 from replay.checks import check_array, typed
+from replay.checks.arrays import Floats, Int32s, Ints
 
 _OF_TRACK, _OF_ALL_LAPS = 1.0, 5.0
 _LAPSE = 0.02

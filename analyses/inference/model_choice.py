@@ -46,8 +46,8 @@ from scipy.optimize import minimize_scalar
 from scipy.special import expit, log_softmax, softmax
 
 from analyses.inference.features import lost_bits
-from replay.arrays import Bools, Floats, Ints
 from replay.checks import check_array, check_whole, typed
+from replay.checks.arrays import Bools, Floats, Ints
 
 _N_FOLDS = 4
 _N_TREES = 200  # twice as many recover no more

@@ -26,8 +26,8 @@ from numpy.typing import NDArray
 
 from analyses.findings.priors import Parameter
 from analyses.sequences.sequences import Columns
-from replay.arrays import Floats, Int32s, Ints
 from replay.checks import check_all, check_column, check_table
+from replay.checks.arrays import Floats, Int32s, Ints
 from replay.log.backups import PHASES
 from replay.log.event_log import EventLog
 from replay.simulation.feed import paid_rewards

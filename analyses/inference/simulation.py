@@ -29,7 +29,7 @@ from analyses.sequences.detection import RECORDED
 from analyses.sequences.reactivations import reactivated_by, reactivations_by_run
 from analyses.sequences.sequences import Columns, Lists
 from analyses.sequences.track import graph_of_log
-from replay.arrays import Bools, Floats, Int32s, Ints
+from replay.checks.arrays import Bools, Floats, Int32s, Ints
 from replay.learners import find_learner
 from replay.simulation.driver import LogWriter
 

@@ -34,7 +34,6 @@ from analyses.sequences.place_sequences import (
 from analyses.sequences.reactivations import reactivated_by, reactivations_by_run
 from analyses.sequences.sequences import Columns, Lists, Sequences, runs_of
 from analyses.sequences.track import Track, closed_edges, graph_of_task
-from replay.arrays import Bools, Floats, Int32s, Ints
 from replay.checks import (
     check_cells,
     check_choice,
@@ -45,6 +44,7 @@ from replay.checks import (
     shown,
     typed,
 )
+from replay.checks.arrays import Bools, Floats, Int32s, Ints
 from replay.jit import kernel
 from replay.log.backups import PHASES
 from replay.log.event_log import EventLog

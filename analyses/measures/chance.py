@@ -46,7 +46,7 @@ from analyses.measures.replays import (
 from analyses.sequences.place_sequences import runs_along
 from analyses.sequences.sequences import Columns, Lists
 from analyses.sequences.track import Track, graph_of_task
-from replay.arrays import Floats, Ints
+from replay.checks.arrays import Floats, Ints
 
 if TYPE_CHECKING:
     from replay.tasks import Task

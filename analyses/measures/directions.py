@@ -50,7 +50,7 @@ from analyses.measures.replays import (
     rows,
     share,
 )
-from replay.arrays import Bools
+from replay.checks.arrays import Bools
 
 _DIRECTION = {"past": "reverse", "future": "forward"}
 """The direction of replay that the study expects along past, and along future paths."""

@@ -42,7 +42,7 @@ from analyses.measures.replays import (
     paths,
     share,
 )
-from replay.arrays import Bools, Floats, Ints
+from replay.checks.arrays import Bools, Floats, Ints
 
 _INVERSE_TEMPERATURE = 5.0
 

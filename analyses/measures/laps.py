@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 
 from analyses.measures.replays import PAUSES
 from analyses.sequences.sequences import Columns
-from replay.arrays import Ints
 from replay.checks import check_column, check_table
+from replay.checks.arrays import Ints
 
 if TYPE_CHECKING:
     from replay.tasks import Task

@@ -48,7 +48,7 @@ from analyses.measures.replays import (
     share,
 )
 from analyses.sequences.sequences import Lists
-from replay.arrays import Bools, Floats, Ints
+from replay.checks.arrays import Bools, Floats, Ints
 from replay.jit import kernel
 
 _COMPOSED = ("composed", "composed_mixed")

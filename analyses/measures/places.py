@@ -36,7 +36,7 @@ from analyses.measures.replays import (
     share,
 )
 from analyses.sequences.sequences import Lists
-from replay.arrays import Bools, Floats, Int32s, Ints
+from replay.checks.arrays import Bools, Floats, Int32s, Ints
 from replay.jit import kernel
 
 if TYPE_CHECKING:

@@ -63,7 +63,7 @@ from analyses.measures.replays import (
     rows,
     share,
 )
-from replay.arrays import Ints
+from replay.checks.arrays import Ints
 
 _MOSTLY = 0.75
 """A block is run on one side if more than this share of its laps is on that side."""

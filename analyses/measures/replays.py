@@ -20,8 +20,8 @@ import pandas as pd
 from analyses.sequences.detection import Detection
 from analyses.sequences.place_sequences import at_least
 from analyses.sequences.sequences import Lists
-from replay.arrays import Bools, Floats, Ints
 from replay.checks import check_table
+from replay.checks.arrays import Bools, Floats, Ints
 
 if TYPE_CHECKING:
     from replay.tasks import Task

@@ -42,7 +42,7 @@ from analyses.measures.replays import (
     share,
 )
 from analyses.measures.sequenceness import backward_minus_forward
-from replay.arrays import Ints
+from replay.checks.arrays import Ints
 
 if TYPE_CHECKING:
     from replay.tasks import Task

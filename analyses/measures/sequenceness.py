@@ -22,8 +22,8 @@ import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
 from analyses.sequences.sequences import Lists
-from replay.arrays import Floats, Ints
 from replay.checks import check_array, check_seed, check_whole, typed
+from replay.checks.arrays import Floats, Ints
 
 _LEAST_STATES = 3
 _LEVEL = 0.95

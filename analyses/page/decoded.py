@@ -18,8 +18,8 @@ from analyses.recordings.prepare.state_space_decoder import Evidence
 from analyses.sequences.experience import Experience
 from analyses.sequences.sequences import of_run
 from analyses.tables import KINDS
-from replay.arrays import Bools, Floats, Ints
 from replay.checks import check_choice, check_column, check_table
+from replay.checks.arrays import Bools, Floats, Ints
 from replay.log.backups import PHASES
 from replay.log.event_log import EventLog
 

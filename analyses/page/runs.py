@@ -22,8 +22,8 @@ from analyses.sequences.chains import REVERSE, UNKNOWN, Chains, chains, link_bac
 from analyses.sequences.classification import classified
 from analyses.sequences.experience import Experience
 from analyses.sequences.sequences import SHARED, Columns, Lists, of_run
-from replay.arrays import Bools, Int32s, Ints
 from replay.checks import check_table
+from replay.checks.arrays import Bools, Int32s, Ints
 from replay.log.event_log import EventLog
 from replay.log.worlds import ClosedMoves
 from replay.worlds.mdp import MDP

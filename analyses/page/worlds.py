@@ -21,7 +21,7 @@ from numpy.typing import ArrayLike, NDArray
 from analyses.plots.mdps import maze_cell_size, state_positions
 from analyses.plots.style import label
 from analyses.plots.tasks import HALF_WIDTH
-from replay.arrays import Int32s, Ints
+from replay.checks.arrays import Int32s, Ints
 from replay.log.worlds import ClosedMoves
 from replay.worlds.mazes import barriers, layout
 from replay.worlds.mdp import MDP

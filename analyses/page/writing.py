@@ -21,8 +21,8 @@ from analyses.page.worlds import describe_world, pack
 from analyses.plots.style import END_COLOUR, kind_colour, label
 from analyses.sequences.sequences import Logged, runs_of
 from analyses.tables import KINDS
-from replay.arrays import Bools, Ints
 from replay.checks import check_flag, check_list, check_text, check_whole, shown
+from replay.checks.arrays import Bools, Ints
 from replay.files import check_path, replacing
 from replay.log.backups import PHASES
 from replay.log.event_log import EventLog

@@ -18,8 +18,8 @@ from analyses.plots.panels import NEW, add_legend, drawing, new_figure
 from analyses.plots.style import COLUMN_WIDTH, FULL_WIDTH, INCH, SMALL, Look, plain
 from analyses.recordings.basics.binned_track import BinnedTrack
 from analyses.recordings.basics.linearised_track import LinearisedTrack, linearise
-from replay.arrays import Floats
 from replay.checks import check_array, check_number, check_table
+from replay.checks.arrays import Floats
 
 if TYPE_CHECKING:
     from analyses.recordings.prepare.state_space_decoder import EventEvidence

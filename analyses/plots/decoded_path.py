@@ -15,8 +15,8 @@ from analyses.plots.style import COLUMN_WIDTH, INCH, SMALL, Look, plain
 from analyses.recordings.basics.binned_track import BinnedTrack
 from analyses.recordings.decide.event_kinds import experienced_pieces
 from analyses.sequences.experience import Experience
-from replay.arrays import Floats
 from replay.checks import check_array, check_table
+from replay.checks.arrays import Floats
 from replay.worlds.mdp import MDP
 
 _CORRIDOR, _TIME_COLOURS = "0.9", "viridis"

@@ -24,8 +24,8 @@ from analyses.plots.style import COLUMN_WIDTH, INCH, count_range, kind_colour, l
 from analyses.sequences.pauses import longest_event, replayed_moves
 from analyses.sequences.sequences import SHARED, Logged, log_of
 from analyses.tables import KINDS, in_order
-from replay.arrays import Floats, Ints
 from replay.checks import check_number
+from replay.checks.arrays import Floats, Ints
 from replay.log.event_log import EventLog
 from replay.worlds.mdp import MDP
 

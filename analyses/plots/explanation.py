@@ -13,8 +13,8 @@ from matplotlib.figure import Figure
 from analyses.plots.layers import draw_shares
 from analyses.plots.panels import add_note, drawing, fitting_columns, grid, new_figure
 from analyses.plots.style import FULL_WIDTH, INCH, SMALL, count_range, label, learner_looks
-from replay.arrays import Floats, Ints
 from replay.checks import MOST_STATES, check_column, check_table
+from replay.checks.arrays import Floats, Ints
 
 _MOST_ROWS, _MOST_ANIMALS, _MOST_LINES = 14, 4, 4
 _ROW, _LETTERS = 0.17, 34  # inches; letters of a name

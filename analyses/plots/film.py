@@ -35,8 +35,8 @@ from analyses.plots.style import figure_style, label
 from analyses.sequences.pauses import longest_event, replayed_moves
 from analyses.sequences.sequences import Logged, log_of
 from analyses.tables import KINDS, in_order
-from replay.arrays import Floats
 from replay.checks import typed
+from replay.checks.arrays import Floats
 from replay.files import replacing
 from replay.log.event_log import EventLog
 from replay.worlds.mdp import MDP

@@ -17,8 +17,8 @@ from matplotlib.ticker import FuncFormatter, MultipleLocator
 from analyses.plots.mdps import draw_ends, maze_cell_size, plot_mdp
 from analyses.plots.panels import NEW, drawing, fitting_columns, grid
 from analyses.plots.style import COLUMN_WIDTH, FULL_WIDTH, INCH, VALUE_COLOURS, label
-from replay.arrays import Floats
 from replay.checks import check_array, check_table
+from replay.checks.arrays import Floats
 from replay.worlds.mazes import layout
 from replay.worlds.mdp import MDP
 

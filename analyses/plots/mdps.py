@@ -18,8 +18,8 @@ from mpl_toolkits.axes_grid1.anchored_artists import AnchoredSizeBar
 from analyses.plots.panels import NEW, drawing, grid
 from analyses.plots.style import COLUMN_WIDTH, END_COLOUR, FULL_WIDTH, VALUE_COLOURS, Look, label
 from analyses.tables import EXPERIMENT_ORDER, in_order
-from replay.arrays import Floats
 from replay.checks import shown
+from replay.checks.arrays import Floats
 from replay.worlds.mazes import barriers, layout
 from replay.worlds.mdp import MDP
 

@@ -31,8 +31,8 @@ from analyses.plots.style import (
     write_empty,
 )
 from analyses.tables import KINDS
-from replay.arrays import Ints
 from replay.checks import check_choice, check_column, check_number, check_table, shown
+from replay.checks.arrays import Ints
 
 _COLOURS = ("#000000", "#6e6e6e", "#a0a0a0", "#44aa77", "#aa3377", "#e69f00")  # of sizes
 _FEWEST = 5  # events, of fewer than which a share says nothing

@@ -30,8 +30,8 @@ from analyses.plots.mdps import (
 from analyses.plots.panels import NEW, drawing, fitting_columns, grid
 from analyses.plots.style import COLUMN_WIDTH, END_COLOUR, FULL_WIDTH, INCH, SMALL, Look, label
 from analyses.sequences.experience import Experience
-from replay.arrays import Floats
 from replay.checks import check_array, check_column, check_table
+from replay.checks.arrays import Floats
 from replay.worlds.mdp import MDP
 
 _ORDER_COLOURS = "plasma"

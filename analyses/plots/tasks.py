@@ -20,8 +20,8 @@ from analyses.plots.mdps import draw_scale_bar
 from analyses.plots.panels import NEW, drawing, letter_panels
 from analyses.plots.style import COLUMN_WIDTH, END_COLOUR, FULL_WIDTH, INCH, kind_colour, label
 from analyses.tables import KINDS, in_order
-from replay.arrays import Floats
 from replay.checks import check_table, unknown_name
+from replay.checks.arrays import Floats
 from replay.tasks import Task
 
 HALF_WIDTH = 4.5

@@ -25,7 +25,6 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from analyses.sequences.sequences import Columns, Lists, whole_columns
-from replay.arrays import Bools, Floats, Int32s, Ints
 from replay.checks import (
     MOST_STATES,
     check_array,
@@ -37,6 +36,7 @@ from replay.checks import (
     shown,
     unknown_name,
 )
+from replay.checks.arrays import Bools, Floats, Int32s, Ints
 from replay.jit import kernel
 from replay.log.backups import PHASES, REST, START, uninitialised
 

@@ -17,8 +17,8 @@ from numpy.typing import NDArray
 from analyses.sequences.experience import Experience
 from analyses.sequences.growing import ACROSS, WITHIN, ChainKinds, GrowingChains, run_back
 from analyses.tables import KINDS
-from replay.arrays import Ints
 from replay.checks import check_whole
+from replay.checks.arrays import Ints
 from replay.jit import count_up_to, kernel, loop_kernel
 from replay.log.backups import uninitialised
 from replay.log.event_log import LogBlock, window_ends

@@ -25,8 +25,8 @@ from analyses.sequences.suffix_automaton import (
     appended,
     second_ends,
 )
-from replay.arrays import Bools, Int32s, Ints
 from replay.checks import check_array, check_choice, check_whole
+from replay.checks.arrays import Bools, Int32s, Ints
 from replay.jit import inlined, jitable, kernel, loop_kernel
 from replay.log.backups import GrowingArray, uninitialised
 

@@ -26,8 +26,8 @@ from analyses.sequences.kinds import (
 )
 from analyses.sequences.sequences import Columns, whole_columns
 from analyses.sequences.suffix_automaton import SuffixAutomaton, appended, prepended, relocated
-from replay.arrays import Int32s, Ints
 from replay.checks import check_flag
+from replay.checks.arrays import Int32s, Ints
 from replay.jit import count_up_to, inlined, kernel, loop_kernel
 from replay.log.backups import PHASES, STEP, uninitialised
 

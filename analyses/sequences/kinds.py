@@ -11,7 +11,7 @@ from analyses.sequences.experience import Experience, stitch
 from analyses.sequences.sequences import Columns
 from analyses.sequences.suffix_automaton import SuffixAutomaton
 from analyses.tables import KINDS
-from replay.arrays import Int32s, Ints
+from replay.checks.arrays import Int32s, Ints
 from replay.jit import kernel
 
 CHAIN_DIRECTIONS = ("forward", "reverse", "both", "neither")

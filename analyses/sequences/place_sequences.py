@@ -77,8 +77,8 @@ from analyses.sequences.sequences import (
 from analyses.sequences.suffix_automaton import SuffixAutomaton, appended, prepended
 from analyses.sequences.track import Track, graph_of_log
 from analyses.tables import KINDS
-from replay.arrays import Bools, Floats, Int32s, Ints
 from replay.checks import known_arguments
+from replay.checks.arrays import Bools, Floats, Int32s, Ints
 from replay.jit import kernel
 from replay.log.backups import PHASES
 from replay.log.event_log import EventLog

@@ -19,8 +19,8 @@ from numpy.typing import NDArray
 
 from analyses.sequences.chains import decoded_paths
 from analyses.sequences.sequences import Columns, of_run, rows_by_run, runs_of
-from replay.arrays import Int32s, Ints
 from replay.checks import check_table, shown
+from replay.checks.arrays import Int32s, Ints
 from replay.jit import kernel
 from replay.log.event_log import EventLog
 from replay.log.schema import to_frame

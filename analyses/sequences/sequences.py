@@ -17,8 +17,8 @@ import numpy as np
 import pandas as pd
 from numpy.typing import DTypeLike, NDArray
 
-from replay.arrays import Bools, Int32s, Ints
 from replay.checks import MOST_STATES, check_array, check_column, shown
+from replay.checks.arrays import Bools, Int32s, Ints
 from replay.jit import kernel
 from replay.log.event_log import EventLog
 

@@ -22,7 +22,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from replay.arrays import Bools, Int32s, Ints
+from replay.checks.arrays import Bools, Int32s, Ints
 from replay.jit import inlined, jitable, kernel
 from replay.log.backups import GrowingArray
 

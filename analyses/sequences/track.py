@@ -14,8 +14,8 @@ from scipy import sparse
 from scipy.sparse import csgraph
 
 from analyses.sequences.sequences import Lists
-from replay.arrays import Bools, Floats, Ints
 from replay.checks import MOST_STATES, check_choice, check_flag, check_number, check_whole
+from replay.checks.arrays import Bools, Floats, Ints
 from replay.jit import kernel
 from replay.log.event_log import EventLog
 

@@ -2,8 +2,8 @@
 
 from typing import NamedTuple, TypeVar
 
-from replay.arrays import Floats
 from replay.checks import typed
+from replay.checks.arrays import Floats
 from replay.worlds.mdp import MDP, uniform_policy
 
 Rates = TypeVar("Rates", float, Floats)

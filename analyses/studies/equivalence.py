@@ -32,7 +32,7 @@ from analyses.intervals import mean_interval
 from analyses.jobs.results import Results
 from analyses.jobs.study import Shown, SizedPlan, Study, drawn, sized
 from analyses.studies.baselines import baselines
-from replay.arrays import Floats
+from replay.checks.arrays import Floats
 from replay.experiments import find_experiment
 from replay.parts.pauses import END
 from replay.simulation import feed, simulate

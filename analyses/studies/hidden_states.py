@@ -31,7 +31,7 @@ from analyses.intervals import mean_interval
 from analyses.jobs.results import Results
 from analyses.jobs.study import Piece, Shown, SizedPlan, Study, drawn, sized
 from analyses.sequences.pauses import kinds_in_places
-from replay.arrays import Floats
+from replay.checks.arrays import Floats
 from replay.encoders import Encoder, KMeans, LastObservations, StateMerging
 from replay.simulation import Run, simulate
 from replay.worlds.mazes import from_ascii

@@ -12,7 +12,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from replay.arrays import Bools, Floats
+from replay.checks.arrays import Bools, Floats
 from replay.checks.values import shown
 
 _NUMBER = (bool, int, float, np.bool_, np.integer, np.floating)

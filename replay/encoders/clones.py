@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from replay.arrays import Bools, Floats, Ints
 from replay.checks import MOST_STATES, check_fits, check_number, check_whole
+from replay.checks.arrays import Bools, Floats, Ints
 from replay.encoders.codebook import refit_steps
 from replay.encoders.contract import Coder, Encoder, Walk, check_encoder, prepared
 from replay.encoders.vectors import KMeans

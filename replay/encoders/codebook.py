@@ -11,8 +11,8 @@ import numpy as np
 from scipy.cluster.vq import kmeans2
 from scipy.spatial.distance import cdist
 
-from replay.arrays import Floats, Int32s, Ints
 from replay.checks import check_fits, check_number
+from replay.checks.arrays import Floats, Int32s, Ints
 from replay.jit import kernel
 
 FEW = 0.5  # of the mean number of observations of a centre

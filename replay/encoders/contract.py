@@ -26,8 +26,8 @@ from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
-from replay.arrays import Bools, Floats, Ints
 from replay.checks import shown
+from replay.checks.arrays import Bools, Floats, Ints
 
 
 class Walk(NamedTuple):

@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from replay.arrays import Floats
 from replay.checks import MOST_STATES, check_number, check_whole, shown
+from replay.checks.arrays import Floats
 from replay.encoders.contract import Coder, Encoder, Walk, check_encoder, prepared
 from replay.encoders.vectors import Bins
 from replay.worlds.mdp import MDP

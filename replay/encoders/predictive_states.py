@@ -10,8 +10,8 @@ from scipy.cluster.vq import vq
 from scipy.linalg import solve
 from scipy.special import log_ndtr
 
-from replay.arrays import Bools, Floats, Int32s, Ints
 from replay.checks import MOST_STATES, check_whole
+from replay.checks.arrays import Bools, Floats, Int32s, Ints
 from replay.encoders.codebook import FEW, Codebook, means, refit_steps, sample
 from replay.encoders.contract import Walk
 

@@ -9,8 +9,8 @@ from typing import NamedTuple
 import numpy as np
 from scipy.optimize import linear_sum_assignment
 
-from replay.arrays import Bools, Floats, Ints
 from replay.checks import MOST_STATES, check_whole
+from replay.checks.arrays import Bools, Floats, Ints
 from replay.encoders.codebook import refit_steps
 from replay.encoders.contract import Coder, Encoder, Walk, check_encoder, prepared
 from replay.encoders.vectors import KMeans

@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from replay.arrays import Bools, Floats
 from replay.checks import MOST_STATES, check_fits, check_whole
+from replay.checks.arrays import Bools, Floats
 from replay.encoders.codebook import refit_steps
 from replay.encoders.contract import Walk
 

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.linalg import eigh
 
-from replay.arrays import Floats
 from replay.checks import MOST_STATES, check_whole
+from replay.checks.arrays import Floats
 from replay.encoders.codebook import Codebook, codebook, refit_steps
 from replay.encoders.contract import Walk
 

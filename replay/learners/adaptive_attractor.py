@@ -57,8 +57,8 @@ from typing import Annotated, NamedTuple
 import numpy as np
 from numpy.random import Generator
 
-from replay.arrays import Bools, Floats, Int32s
 from replay.checks import check_whole, typed
+from replay.checks.arrays import Bools, Floats, Int32s
 from replay.jit import inlined, kernel
 from replay.learners import ranges
 from replay.learners.contract import Between, Description, Pause, Sizes, Transition

@@ -17,7 +17,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.random import Generator
 
-from replay.arrays import Floats
+from replay.checks.arrays import Floats
 from replay.learners import q_learning, ranges
 from replay.learners.contract import Description, Known, Pause, Sizes, Transition
 from replay.log.backups import BackupBuffer, record

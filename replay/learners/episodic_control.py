@@ -19,7 +19,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.random import Generator
 
-from replay.arrays import Floats, Int32s
+from replay.checks.arrays import Floats, Int32s
 from replay.jit import inlined
 from replay.learners import ranges
 from replay.learners.contract import Description, Known, Pause, Sizes, Transition

@@ -27,7 +27,7 @@ import numpy as np
 from numpy.random import Generator
 from numpy.typing import NDArray
 
-from replay.arrays import Floats, Ints
+from replay.checks.arrays import Floats, Ints
 from replay.learners import ranges
 from replay.learners.contract import Between, Description, Known, Pause, Sizes, Transition
 from replay.learners.monte_carlo import most_backups

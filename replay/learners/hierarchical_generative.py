@@ -49,7 +49,7 @@ from typing import Annotated, NamedTuple
 import numpy as np
 from numpy.random import Generator
 
-from replay.arrays import Bools, Floats, Int32s, Ints
+from replay.checks.arrays import Bools, Floats, Int32s, Ints
 from replay.learners import ranges
 from replay.learners.contract import Between, Description, Known, Pause, Sizes, Transition
 from replay.learners.value_free import act, most_backups

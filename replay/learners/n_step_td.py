@@ -16,7 +16,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from replay.arrays import Floats
+from replay.checks.arrays import Floats
 from replay.learners import ranges
 from replay.learners.contract import Description, Known, Sizes, Transition
 from replay.log.backups import ONLINE, TRACE, BackupBuffer

@@ -51,12 +51,21 @@ from typing import Annotated, NamedTuple
 import numpy as np
 from numpy.random import Generator
 
-from replay.arrays import Floats, Ints
+from replay.checks.arrays import Floats, Ints
 from replay.learners import ranges
-from replay.learners.contract import Between, Description, Known, Pause, Sizes, Transition
+from replay.learners.contract import (
+    Between,
+    Description,
+    Known,
+    Pause,
+    Sizes,
+    Transition,
+    known_world,
+    likeliest_outcomes,
+)
 from replay.log.backups import EPISODE_END, ONLINE, START, STEP, TRACE, BackupBuffer, record
 from replay.parts import experiences
-from replay.parts.experiences import Episode, Experiences, known_world, likeliest_outcomes
+from replay.parts.experiences import Episode, Experiences
 from replay.parts.policies import draw_weighted, softmax
 from replay.worlds.mdp import MDP
 

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from replay.arrays import Floats
+from replay.checks.arrays import Floats
 from replay.learners import ranges
 from replay.learners.contract import Description, Known, Sizes, Transition
 from replay.log.backups import ONLINE, BackupBuffer, record

@@ -40,7 +40,7 @@ from typing import Annotated, NamedTuple
 import numpy as np
 from numpy.random import Generator
 
-from replay.arrays import Floats
+from replay.checks.arrays import Floats
 from replay.learners import q_learning, ranges
 from replay.learners.contract import Choice, Description, Known, Pause, Sizes, Transition
 from replay.log.backups import ONLINE, BackupBuffer, record

@@ -24,7 +24,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.random import Generator
 
-from replay.arrays import Floats, Ints
+from replay.checks.arrays import Floats, Ints
 from replay.learners import ranges
 from replay.learners.contract import Description, Known, Pause, Sizes, Transition
 from replay.log.backups import EPISODE_END, REST, START, STEP, BackupBuffer, keeps, record

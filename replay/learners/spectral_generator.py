@@ -61,13 +61,21 @@ from typing import Annotated, NamedTuple
 import numpy as np
 from numpy.random import Generator
 
-from replay.arrays import Bools, Floats
+from replay.checks.arrays import Bools, Floats
 from replay.jit import inlined, kernel
 from replay.learners import ranges
-from replay.learners.contract import Between, Description, Pause, Sizes, Transition
+from replay.learners.contract import (
+    Between,
+    Description,
+    Pause,
+    Sizes,
+    Transition,
+    known_world,
+    likeliest_outcomes,
+)
 from replay.learners.value_free import act, most_backups, n_words
 from replay.log.backups import REST, BackupBuffer, reactivate
-from replay.parts.experiences import Numbering, join, known_world, likeliest_outcomes, numbering
+from replay.parts.experiences import Numbering, join, numbering
 from replay.parts.pauses import IN_PAUSES, is_due, phases_of
 from replay.worlds.mdp import MDP
 

@@ -41,7 +41,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.random import Generator
 
-from replay.arrays import Floats, Int32s
+from replay.checks.arrays import Floats, Int32s
 from replay.learners import ranges
 from replay.learners.contract import Description, Known, Pause, Sizes, Transition
 from replay.log.backups import ONLINE, BackupBuffer, record

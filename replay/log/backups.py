@@ -19,7 +19,7 @@ from typing import IO, Any, NamedTuple
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
-from replay.arrays import Ints
+from replay.checks.arrays import Ints
 from replay.jit import inlined
 
 _SMALLEST = 1 << 17

@@ -20,8 +20,8 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from replay.arrays import Floats, Int32s, Ints
 from replay.checks import check_choice, check_list, check_whole, shown, typed, unknown_name
+from replay.checks.arrays import Floats, Int32s, Ints
 from replay.log import parquet
 from replay.log.schema import (
     SCHEMA,

@@ -15,8 +15,8 @@ import pandas as pd
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from replay.arrays import Bools, Int32s, Ints
 from replay.checks import MOST_STATES, check_all, check_array, check_seconds, check_text, shown
+from replay.checks.arrays import Bools, Int32s, Ints
 from replay.jit import kernel
 from replay.log.backups import PHASES, START, STEP, uninitialised
 

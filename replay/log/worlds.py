@@ -15,8 +15,8 @@ import networkx as nx
 import numpy as np
 from numpy.typing import NDArray
 
-from replay.arrays import Int32s, Ints
 from replay.checks import check_array, check_list, check_whole, shown
+from replay.checks.arrays import Int32s, Ints
 from replay.files import read_file, replacing
 from replay.worlds.mdp import MDP
 

@@ -19,7 +19,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from replay.arrays import Bools, Floats, Int32s, Ints
+from replay.checks.arrays import Bools, Floats, Int32s, Ints
 from replay.jit import inlined
 from replay.parts.markov_chain import MarkovChain, expected_visits, sum_visits
 

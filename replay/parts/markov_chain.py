@@ -15,7 +15,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from replay.arrays import Bools, Floats, Int32s, Ints
+from replay.checks.arrays import Bools, Floats, Int32s, Ints
 from replay.jit import inlined
 
 _EDGE = np.dtype([("probability", np.float64), ("next_state", np.int32), ("next_out", np.int32)])

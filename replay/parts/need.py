@@ -18,7 +18,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from replay.arrays import Floats
+from replay.checks.arrays import Floats
 from replay.jit import inlined
 from replay.log.backups import REST
 from replay.parts.elimination import Elimination, elimination, solve_visits

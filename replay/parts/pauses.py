@@ -24,7 +24,7 @@ from typing import NamedTuple, Protocol
 
 import numpy as np
 
-from replay.arrays import Floats, Int32s
+from replay.checks.arrays import Floats, Int32s
 from replay.jit import inlined
 from replay.log.backups import EPISODE_END, REST, START, STEP
 from replay.parts.policies import best_tried

@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from replay.arrays import Floats
+from replay.checks.arrays import Floats
 from replay.jit import inlined
 
 POLICIES = ("softmax", "epsilon_greedy")

@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from replay.arrays import Floats, Int32s, Ints
+from replay.checks.arrays import Floats, Int32s, Ints
 from replay.jit import as_int, inlined
 
 

@@ -16,7 +16,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from replay.arrays import Floats, Int32s, Ints
+from replay.checks.arrays import Floats, Int32s, Ints
 from replay.jit import inlined
 from replay.log.backups import TRACE, BackupBuffer, keeps, record
 

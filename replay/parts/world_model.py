@@ -33,7 +33,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from replay.arrays import Bools, Floats, Int32s, Ints
+from replay.checks.arrays import Bools, Floats, Int32s, Ints
 from replay.jit import inlined
 from replay.parts.priority_queue import PriorityQueue, clear, priority_queue, queue_words
 

@@ -14,8 +14,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from replay.arrays import Floats, Int32s, Ints
 from replay.checks import MOST_STATES, check_fits, located
+from replay.checks.arrays import Floats, Int32s, Ints
 from replay.learners.contract import Learner, Sizes
 from replay.log import backups
 from replay.log.backups import uninitialised

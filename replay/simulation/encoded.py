@@ -12,8 +12,8 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from replay.arrays import Bools, Floats, Int32s, Ints
 from replay.checks import MOST_STATES, check_array, check_fits, check_number, check_whole, shown
+from replay.checks.arrays import Bools, Floats, Int32s, Ints
 from replay.encoders.contract import Coder, Encoder, Walk, check_encoder, prepared
 from replay.jit import address_of
 from replay.learners.contract import Learner, Sizes

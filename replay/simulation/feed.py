@@ -13,7 +13,6 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from replay.arrays import Floats
 from replay.checks import (
     LARGEST_NUMBER,
     MOST_STATES,
@@ -28,6 +27,7 @@ from replay.checks import (
     known_arguments,
     shown,
 )
+from replay.checks.arrays import Floats
 from replay.learners import Learner, find_learner
 from replay.learners.contract import Sizes
 from replay.log.event_log import EventLog

@@ -16,8 +16,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from replay.arrays import Bools, Floats, Int32s, Ints
 from replay.checks import located
+from replay.checks.arrays import Bools, Floats, Int32s, Ints
 from replay.jit import call, count_up_to, inlined, loop_kernel, own_code, uncached_kernel
 from replay.learners.contract import Learner, Pause, Transition
 from replay.log import backups

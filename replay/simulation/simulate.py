@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any, cast
 import numpy as np
 import pandas as pd
 
-from replay.arrays import Floats, Ints
 from replay.checks import (
     check_choice,
     check_function,
@@ -20,6 +19,7 @@ from replay.checks import (
     known_arguments,
     shown,
 )
+from replay.checks.arrays import Floats, Ints
 from replay.encoders.contract import Encoder
 from replay.learners import Learner, check_computes_values, find_learner
 from replay.learners.contract import Sizes

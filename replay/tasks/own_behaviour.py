@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from replay.arrays import Floats
+from replay.checks.arrays import Floats
 from replay.learners import find_learner
 from replay.learners.contract import Sizes
 from replay.log.event_log import EventLog

@@ -19,7 +19,6 @@ from typing import Any, NamedTuple
 import networkx as nx
 import numpy as np
 
-from replay.arrays import Bools, Floats, Int32s, Ints
 from replay.checks import (
     check_array,
     check_list,
@@ -29,6 +28,7 @@ from replay.checks import (
     shown,
     typed,
 )
+from replay.checks.arrays import Bools, Floats, Int32s, Ints
 from replay.worlds.graphs import anticlockwise
 from replay.worlds.mdp import MDP
 

@@ -10,8 +10,8 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from replay.arrays import Floats, Ints
 from replay.checks import check_choice, check_whole, known_arguments, shown
+from replay.checks.arrays import Floats, Ints
 from replay.learners import find_learner
 from replay.log.event_log import EventLog
 from replay.log.worlds import ClosedMoves, closed_moves

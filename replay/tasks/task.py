@@ -13,7 +13,6 @@ import networkx as nx
 import numpy as np
 import pandas as pd
 
-from replay.arrays import Floats, Int32s
 from replay.checks import (
     check_array,
     check_flag,
@@ -24,6 +23,7 @@ from replay.checks import (
     check_whole,
     shown,
 )
+from replay.checks.arrays import Floats, Int32s
 from replay.tasks.places import Places, check_moves, check_node_rewards
 from replay.worlds.mdp import MDP
 

@@ -17,7 +17,6 @@ import networkx as nx
 import numpy as np
 from numpy.typing import NDArray
 
-from replay.arrays import Floats
 from replay.checks import (
     LARGEST_NUMBER,
     check_array,
@@ -27,6 +26,7 @@ from replay.checks import (
     check_text,
     shown,
 )
+from replay.checks.arrays import Floats
 from replay.worlds.tracks import check_drawing
 from replay.worlds.transitions import (
     Transitions,

@@ -14,8 +14,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from replay.arrays import Floats
 from replay.checks import check_array, check_list, check_number, check_whole, shown
+from replay.checks.arrays import Floats
 from replay.worlds.transitions import Transitions, check_size
 
 try:

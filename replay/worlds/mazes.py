@@ -16,7 +16,6 @@ from textwrap import dedent
 
 import numpy as np
 
-from replay.arrays import Bools, Ints
 from replay.checks import (
     LARGEST_NUMBER,
     SMALLEST_BIN,
@@ -27,6 +26,7 @@ from replay.checks import (
     check_whole,
     shown,
 )
+from replay.checks.arrays import Bools, Ints
 from replay.worlds.mdp import MDP
 from replay.worlds.transitions import close_moves
 

@@ -27,8 +27,8 @@ import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 
-from replay.arrays import Bools, Floats, Int32s
 from replay.checks import check_array, check_text, check_whole, shown
+from replay.checks.arrays import Bools, Floats, Int32s
 from replay.worlds import solutions
 from replay.worlds.solutions import Solution
 from replay.worlds.transitions import (

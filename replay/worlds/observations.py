@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from replay.arrays import Floats
 from replay.checks import check_array, check_number, check_whole, shown
+from replay.checks.arrays import Floats
 from replay.worlds.mdp import MDP
 
 if TYPE_CHECKING:

@@ -17,8 +17,8 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
-from replay.arrays import Int32s, Ints
 from replay.checks import check_array, check_list, check_text, check_whole, shown
+from replay.checks.arrays import Int32s, Ints
 from replay.worlds.mdp import MDP
 
 _MOST_PHASES = 1000

@@ -23,8 +23,8 @@ from scipy import sparse
 from scipy.sparse import csgraph
 from scipy.sparse.linalg import splu
 
-from replay.arrays import Bools, Floats, Ints
 from replay.checks import check_array, check_number, shown
+from replay.checks.arrays import Bools, Floats, Ints
 
 # Actions are tied if their values differ by less than this share of the rewards summed in them.
 TIE_TOLERANCE = 1e-12

@@ -18,7 +18,6 @@ import networkx as nx
 import numpy as np
 from numpy.typing import ArrayLike
 
-from replay.arrays import Floats
 from replay.checks import (
     LARGEST_NUMBER,
     check_array,
@@ -28,6 +27,7 @@ from replay.checks import (
     check_whole,
     shown,
 )
+from replay.checks.arrays import Floats
 
 _MOST_SEGMENTS = 1_000_000
 _TOUCHING = 0.01  # of the shortest edge that ends there: what is nearer is meant to be one place

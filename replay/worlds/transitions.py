@@ -12,8 +12,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from replay.arrays import Bools, Floats, Ints
 from replay.checks import LARGEST_NUMBER, check_array, check_list, check_text, shown
+from replay.checks.arrays import Bools, Floats, Ints
 
 _MOST_ROWS = 2**31 - 2  # pairs of state and action are numbered by int32
 

@@ -14,8 +14,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from replay.arrays import Floats, Ints
 from replay.checks import MOST_STATES, check_choice, check_seed, check_whole, shown
+from replay.checks.arrays import Floats, Ints
 from replay.worlds.mdp import MDP
 
 REWARDS = ("terminal", "intermittent")

@@ -28,7 +28,6 @@ from scipy.sparse.csgraph import connected_components, dijkstra, shortest_path
 from scipy.spatial import KDTree
 
 from analyses.recordings.basics.settings import Settings
-from replay.arrays import Bools, Floats, Int32s, Ints
 from replay.checks import (
     check_array,
     check_bin_size,
@@ -38,6 +37,7 @@ from replay.checks import (
     check_number,
     shown,
 )
+from replay.checks.arrays import Bools, Floats, Int32s, Ints
 from replay.worlds.tracks import check_drawing
 
 _COPIES = 4  # of the distances between nodes, while they are computed

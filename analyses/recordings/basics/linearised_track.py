@@ -14,7 +14,7 @@ from typing import NamedTuple
 import numpy as np
 
 from analyses.recordings.basics.binned_track import BinnedTrack
-from replay.arrays import Floats
+from replay.checks.arrays import Floats
 
 _GAP = 0.07
 

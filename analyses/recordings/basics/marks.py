@@ -25,8 +25,8 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.cluster.vq import kmeans2, vq
 
 from analyses.recordings.basics.observed import check_times
-from replay.arrays import Floats, Ints
 from replay.checks import check_array
+from replay.checks.arrays import Floats, Ints
 
 _MOST_CLASSES, _SPIKES_OF_CLASS = 16, 100
 _MOST_FITTED = 20_000  # spikes of an electrode

@@ -13,8 +13,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from replay.arrays import Bools, Floats, Ints
 from replay.checks import check_array, check_list
+from replay.checks.arrays import Bools, Floats, Ints
 
 _TIME_BIN = 0.005  # s
 _AMONG_EARLIER = 10  # changes between stretches for each step back: rows in any order have 2

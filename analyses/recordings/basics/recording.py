@@ -30,7 +30,6 @@ from analyses.recordings.basics.observed import (
     within,
 )
 from analyses.recordings.basics.settings import FARTHEST, MOST_UNKNOWN
-from replay.arrays import Bools, Floats, Ints
 from replay.checks import (
     check_all,
     check_array,
@@ -41,6 +40,7 @@ from replay.checks import (
     shown,
     typed,
 )
+from replay.checks.arrays import Bools, Floats, Ints
 
 _MOST_SHOWN = 20
 _OFF_TRACK = 10.0

@@ -39,7 +39,7 @@ from analyses.recordings.prepare.session import Session
 from analyses.recordings.prepare.visits import find_visits, nearest_states
 from analyses.sequences.place_sequences import place_sequences
 from analyses.sequences.track import graph_of_log
-from replay.arrays import Floats
+from replay.checks.arrays import Floats
 from replay.log.event_log import EventLog
 from replay.worlds.mdp import MDP
 

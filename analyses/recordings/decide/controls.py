@@ -27,8 +27,8 @@ from analyses.recordings.basics.binned_track import BinnedTrack, bins_on_way
 from analyses.recordings.basics.marks import exchanged
 from analyses.recordings.basics.settings import Judgement
 from analyses.recordings.prepare.state_space_decoder import walk_transitions
-from replay.arrays import Bools, Floats, Ints
 from replay.checks import check_number
+from replay.checks.arrays import Bools, Floats, Ints
 
 EXCHANGED, BLOCKS = "exchanged_cells", "blocks"
 CONTROLS = {

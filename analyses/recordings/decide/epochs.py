@@ -38,7 +38,7 @@ from analyses.recordings.decide.scoring import Scored
 from analyses.recordings.prepare.recorded_experience import suggested_ends
 from analyses.recordings.prepare.session import Session
 from analyses.tables import KINDS
-from replay.arrays import Floats
+from replay.checks.arrays import Floats
 
 _N_BLOCKS, _SHORTEST, _LONGEST = 8, 30.0, 300.0
 _LEAST_BLOCKS = 4

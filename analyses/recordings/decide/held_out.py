@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from analyses.recordings.prepare.likelihood import log_likelihood
 from analyses.recordings.prepare.session import Session
 from analyses.recordings.prepare.state_space_decoder import state_posterior
-from replay.arrays import Bools, Floats
+from replay.checks.arrays import Bools, Floats
 
 _FOLDS = 5
 _MOST_EVENTS, _LEAST_SPIKES, _LEAST_CELLS = 200, 10, 8

@@ -30,8 +30,8 @@ from numpy.typing import ArrayLike, NDArray
 from analyses.recordings.basics.binned_track import BinnedTrack, bins_between
 from analyses.recordings.basics.settings import Settings
 from analyses.recordings.prepare.likelihood import bayesian_posterior, log_likelihood
-from replay.arrays import Bools, Floats, Ints
 from replay.checks import check_number
+from replay.checks.arrays import Bools, Floats, Ints
 from replay.jit import kernel
 
 USUAL_SCORES = ("weighted_correlation", "line_fit")

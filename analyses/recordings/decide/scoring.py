@@ -28,8 +28,8 @@ from analyses.recordings.prepare.travel import (
     travel_model,
     travel_posterior,
 )
-from replay.arrays import Floats
 from replay.checks import check_whole
+from replay.checks.arrays import Floats
 
 SENSES = ("forward", "reverse", "undecided")
 """Whether cells head with the travel of a stretch or against it."""

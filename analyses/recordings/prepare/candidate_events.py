@@ -28,7 +28,7 @@ from analyses.recordings.prepare.detection import (
 from analyses.recordings.prepare.likelihood import count_spikes, log_likelihood
 from analyses.recordings.prepare.place_fields import Running
 from analyses.recordings.prepare.travel import Travel, stretches_of, travel_posterior
-from replay.arrays import Bools, Floats, Ints
+from replay.checks.arrays import Bools, Floats, Ints
 
 _LONGEST = 10.0  # s
 _LONG = 2.0  # s: of bursts that may be replay; those of running along the track last longer

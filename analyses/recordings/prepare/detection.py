@@ -29,8 +29,8 @@ from scipy import ndimage, signal
 from analyses.recordings.basics.observed import Observed, joined, stretches
 from analyses.recordings.basics.recording import FieldPotential
 from analyses.recordings.basics.settings import Criteria
-from replay.arrays import Bools, Floats
 from replay.checks import check_number
+from replay.checks.arrays import Bools, Floats
 
 _RIPPLE_BAND = (150.0, 250.0)  # Hz
 _MS, _RATE_SD, _POWER_SD = 0.001, 0.015, 0.004  # s: of the rate, and of smoothing

@@ -26,7 +26,7 @@ from analyses.recordings.basics.binned_track import BinnedTrack
 from analyses.recordings.basics.observed import Seen
 from analyses.recordings.basics.settings import Settings
 from analyses.recordings.prepare.place_fields import place_fields, sums_by
-from replay.arrays import Bools, Floats, Ints
+from replay.checks.arrays import Bools, Floats, Ints
 
 LEAST_DIFFERENT = 6
 """The least number of cells that differ between headings, with which one can be told: with fewer,

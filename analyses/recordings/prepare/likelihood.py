@@ -19,8 +19,8 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import ArrayLike
 
-from replay.arrays import Floats, Ints
 from replay.checks import check_number
+from replay.checks.arrays import Floats, Ints
 
 _LOWEST_RATE = 1e-10
 

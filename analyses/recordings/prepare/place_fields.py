@@ -18,7 +18,7 @@ from analyses.recordings.basics.observed import LONGEST_GAP, Seen, tracked
 from analyses.recordings.basics.recording import Recording
 from analyses.recordings.basics.settings import FARTHEST, MEDIAN_SPAN, Settings
 from analyses.recordings.prepare.likelihood import log_likelihood
-from replay.arrays import Bools, Floats, Int32s, Ints
+from replay.checks.arrays import Bools, Floats, Int32s, Ints
 
 # The SD of a Gaussian, in s, after the median: 3 cm of noise seldom look like 5 cm/s.
 _SMOOTHING = 0.25

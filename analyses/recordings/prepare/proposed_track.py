@@ -16,8 +16,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import ndimage
 
-from replay.arrays import Bools, Floats
 from replay.checks import check_array
+from replay.checks.arrays import Bools, Floats
 
 _N_BINS = 110  # along the diagonal of all positions: a bin of some 2 cm in most mazes
 _LEAST_VISITS = 0.18  # of the median, so that single strays make no corridor

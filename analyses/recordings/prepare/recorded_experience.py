@@ -22,8 +22,8 @@ from analyses.recordings.basics.recording import Recording
 from analyses.recordings.basics.settings import FARTHEST, MEDIAN_SPAN
 from analyses.recordings.prepare.visits import experience, find_visits
 from analyses.sequences.track import graph_of_log
-from replay.arrays import Bools, Floats
 from replay.checks import check_choice, check_list
+from replay.checks.arrays import Bools, Floats
 from replay.log.event_log import EventLog
 from replay.worlds.mdp import MDP
 

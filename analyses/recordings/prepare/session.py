@@ -66,8 +66,8 @@ from analyses.recordings.prepare.recorded_experience import (
 )
 from analyses.recordings.prepare.state_space_decoder import Walk, walk_of_states
 from analyses.recordings.prepare.travel import travel_model
-from replay.arrays import Bools, Floats, Ints
 from replay.checks import known_arguments, shown
+from replay.checks.arrays import Bools, Floats, Ints
 
 
 class Prepared(NamedTuple):

@@ -26,7 +26,7 @@ from scipy.sparse import csr_array
 from analyses.recordings.basics.binned_track import BinnedTrack, project
 from analyses.recordings.prepare.headings import with_headings
 from analyses.recordings.prepare.likelihood import check_likelihoods, count_spikes, log_likelihood
-from replay.arrays import Floats, Int32s
+from replay.checks.arrays import Floats, Int32s
 from replay.jit import kernel
 
 STATIONARY, CONTINUOUS, FRAGMENTED = range(3)

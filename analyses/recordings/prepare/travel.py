@@ -45,8 +45,8 @@ from analyses.recordings.basics.binned_track import BinnedTrack
 from analyses.recordings.prepare.headings import with_headings
 from analyses.recordings.prepare.likelihood import check_likelihoods
 from analyses.recordings.prepare.state_space_decoder import walk_transitions
-from replay.arrays import Bools, Floats, Ints
 from replay.checks import check_number
+from replay.checks.arrays import Bools, Floats, Ints
 from replay.jit import kernel
 
 SPEEDS = (100.0, 200.0, 400.0, 800.0, 1600.0)  # cm/s

@@ -21,8 +21,8 @@ from numpy.typing import ArrayLike, NDArray
 from analyses.recordings.basics.binned_track import BinnedTrack, cut_track, project
 from analyses.recordings.basics.observed import LONGEST_LOST
 from analyses.recordings.basics.settings import FARTHEST, MOST_UNKNOWN
-from replay.arrays import Floats, Int32s, Ints
 from replay.checks import check_array, check_list, check_number, check_table, check_whole, typed
+from replay.checks.arrays import Floats, Int32s, Ints
 from replay.log.event_log import EventLog
 from replay.worlds.mdp import MDP
 

@@ -28,8 +28,8 @@ from analyses.recordings.readers.posteriors import NETCDF, read_posterior
 from analyses.recordings.readers.remote_files import find_remote, is_address, name_of
 from analyses.recordings.readers.table_files import read_table
 from analyses.recordings.readers.track_graphs import IncompleteError, ScaleError, read_track
-from replay.arrays import Floats
 from replay.checks import check_number, check_text, check_whole, known_arguments, shown
+from replay.checks.arrays import Floats
 from replay.files import opened
 
 _PICKLES = (".pkl", ".pickle", ".joblib")

@@ -55,8 +55,8 @@ from analyses.recordings.readers.track_graphs import (
     to_cm,
     to_plane,
 )
-from replay.arrays import Floats
 from replay.checks import check_array, check_number, shown, typed
+from replay.checks.arrays import Floats
 
 _LOWEST_CLOCK = 0.1  # Hz
 

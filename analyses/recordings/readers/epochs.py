@@ -14,8 +14,8 @@ from analyses.recordings.basics.recording import Recording
 from analyses.recordings.basics.settings import RUN
 from analyses.recordings.readers.array_files import read_intervals
 from analyses.recordings.readers.track_graphs import count_text
-from replay.arrays import Floats
 from replay.checks import check_text, shown
+from replay.checks.arrays import Floats
 
 _EXAMPLE = "before=0:600,run=600:1500,after=1500:2400"
 

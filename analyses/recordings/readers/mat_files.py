@@ -38,8 +38,8 @@ from analyses.recordings.readers.claims import check_claim, check_hdf5, damage_t
 from analyses.recordings.readers.npz_files import ARRAYS
 from analyses.recordings.readers.nwb_data import choose_events
 from analyses.recordings.readers.track_graphs import in_pairs, to_cm
-from replay.arrays import Floats
 from replay.checks import shown, unknown_name
+from replay.checks.arrays import Floats
 from replay.files import check_file, opened
 
 _HDF5 = b"\x89HDF\r\n\x1a\n"

@@ -23,8 +23,8 @@ from analyses.recordings.basics.observed import check_times
 from analyses.recordings.basics.settings import FARTHEST, RUN
 from analyses.recordings.readers.table_files import bounds_of
 from analyses.recordings.readers.track_graphs import count_text, epochs_of, to_cm, to_plane
-from replay.arrays import Floats
 from replay.checks import unknown_name
+from replay.checks.arrays import Floats
 
 if TYPE_CHECKING:
     from pynwb import NWBFile

@@ -20,8 +20,8 @@ from analyses.recordings.basics.marks import MarkClasses, classes_of_marks, desc
 from analyses.recordings.basics.observed import check_digits
 from analyses.recordings.readers.nwb_data import by_name, not_read, plain, split_choice
 from analyses.recordings.readers.track_graphs import count_text
-from replay.arrays import Bools, Floats, Ints
 from replay.checks import check_text, shown, unknown_name
+from replay.checks.arrays import Bools, Floats, Ints
 
 if TYPE_CHECKING:
     from pynwb import NWBFile

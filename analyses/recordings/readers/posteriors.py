@@ -34,8 +34,8 @@ from analyses.recordings.basics.recording import Posterior, Recording, check_bin
 from analyses.recordings.readers.claims import check_claim, check_hdf5, damage_told
 from analyses.recordings.readers.table_files import open_table
 from analyses.recordings.readers.track_graphs import IncompleteError, linear_to_plane
-from replay.arrays import Floats
 from replay.checks import check_array, check_table, shown
+from replay.checks.arrays import Floats
 from replay.files import check_file
 
 NETCDF = (".nc", ".nc4", ".netcdf")

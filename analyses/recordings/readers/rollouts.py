@@ -41,8 +41,8 @@ import pandas as pd
 
 from analyses.recordings.readers.array_files import load_arrays
 from analyses.sequences.chains import decoded_backups
-from replay.arrays import Floats, Ints
 from replay.checks import check_array, typed
+from replay.checks.arrays import Floats, Ints
 from replay.log.event_log import EventLog
 
 _ROLLOUT = 5

@@ -25,8 +25,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from analyses.recordings.basics.arena import arena_graph
 from analyses.recordings.basics.binned_track import cut_track
-from replay.arrays import Floats
 from replay.checks import check_array, check_choice, check_list, check_number, shown
+from replay.checks.arrays import Floats
 from replay.files import read_file
 from replay.worlds.tracks import make_track_graph
 

@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 
 from analyses.recordings.basics.binned_track import BinnedTrack, project
 from analyses.recordings.prepare.headings import heading_between, travel
-from replay.arrays import Floats, Int32s, Ints
 from replay.checks import check_array, check_number
+from replay.checks.arrays import Floats, Int32s, Ints
 from replay.log.event_log import EventLog
 
 _LOWER = 0.1  # the rate in the other heading

@@ -43,7 +43,7 @@ from analyses.recordings.recover.cells import (
 from analyses.recordings.recover.recover import candidates_of
 from analyses.recordings.recover.unfolding import MISSED
 from analyses.sequences.track import graph_of_log
-from replay.arrays import Floats, Ints
+from replay.checks.arrays import Floats, Ints
 from replay.log.event_log import EventLog
 
 _PIECE = 0.25  # s

@@ -15,8 +15,8 @@ from analyses.sequences.detection import Detection
 from analyses.sequences.place_sequences import place_sequences
 from analyses.sequences.sequences import Columns
 from analyses.sequences.track import graph_of_log
-from replay.arrays import Ints
 from replay.checks import check_choice, check_number, check_whole, typed
+from replay.checks.arrays import Ints
 from replay.log.event_log import EventLog
 
 _N_DRAWN, _N_TRIES = 200, 20

@@ -53,8 +53,8 @@ from analyses.recordings.recover.cells import (
 from analyses.sequences.reactivations import reactivations
 from analyses.sequences.sequences import runs_of
 from analyses.sequences.track import graph_of_log
-from replay.arrays import Ints
 from replay.checks import check_number, check_whole
+from replay.checks.arrays import Ints
 from replay.log.event_log import EventLog
 
 

@@ -29,8 +29,8 @@ from analyses.recordings.recover.cells import Cells, check_cells
 from analyses.recordings.recover.known_paths import longest_sequences
 from analyses.recordings.recover.observe import Observation, observe
 from analyses.recordings.recover.unfolding import CONDITIONS, MISSED, NOISE
-from replay.arrays import Ints
 from replay.checks import check_array, check_list, check_number, check_whole, typed
+from replay.checks.arrays import Ints
 from replay.log.event_log import EventLog
 from replay.worlds.mdp import MDP
 

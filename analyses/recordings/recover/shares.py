@@ -39,8 +39,8 @@ from analyses.recordings.recover.known_paths import known_paths
 from analyses.recordings.recover.unfolding import confusion_matrix, estimate_shares
 from analyses.sequences.track import graph_of_log
 from analyses.tables import KINDS
-from replay.arrays import Floats
 from replay.checks import check_column, check_table, check_whole, typed
+from replay.checks.arrays import Floats
 
 N_EACH = 15
 """Number of paths of each kind in a simulated session."""

@@ -28,8 +28,8 @@ from analyses.recordings.basics.settings import Settings
 from analyses.recordings.recover.cells import by_cell, poisson_spikes
 from analyses.recordings.recover.observe import Observation, observe
 from analyses.sequences.track import graph_of_log
-from replay.arrays import Floats, Ints
 from replay.checks import check_number, check_whole, typed
+from replay.checks.arrays import Floats, Ints
 from replay.log.event_log import EventLog
 from replay.worlds.mdp import MDP
 from replay.worlds.tracks import make_linear_track, make_track_graph, make_wtrack

@@ -29,7 +29,6 @@ from scipy.optimize import nnls
 
 from analyses.sequences.place_sequences import DIRECTIONS
 from analyses.tables import KINDS
-from replay.arrays import Floats
 from replay.checks import (
     check_array,
     check_choice,
@@ -39,6 +38,7 @@ from replay.checks import (
     typed,
     unknown_name,
 )
+from replay.checks.arrays import Floats
 
 NOISE, MISSED = "noise", "missed"
 

@@ -27,7 +27,7 @@ from analyses.sequences.counts import CHAINS, ReplayCounts
 from analyses.studies.baselines import baselines
 from analyses.studies.brea_2018.reproduction import N_WINDOWS, Reproduction, log_folder
 from analyses.tables import KINDS
-from replay.arrays import Floats, Ints
+from replay.checks.arrays import Floats, Ints
 from replay.learners import find_learner
 from replay.learners.contract import LearnerModule
 from replay.log.event_log import STEPS_PER_BLOCK, EventLog, LogBlock, window_ends

@@ -29,7 +29,7 @@ from analyses.inference.model_choice import ModelChoice, Simulations, class_name
 from analyses.measures import STATISTICS
 from analyses.studies.comparison.plan import Comparison
 from analyses.studies.comparison.predictions import Predictions
-from replay.arrays import Floats
+from replay.checks.arrays import Floats
 
 _N_TRUTHS = 64  # draws of each account that are assumed to be true
 _N_NOISY = 12  # the same, where each set of findings has its own noise

@@ -19,7 +19,6 @@ from analyses.jobs.cost import N_DRAWS_COMPARED
 from analyses.jobs.study import MOST, digests
 from analyses.measures import STATISTICS
 from analyses.tables import published_label
-from replay.arrays import Ints
 from replay.checks import (
     check_number,
     check_table,
@@ -28,6 +27,7 @@ from replay.checks import (
     shown,
     unknown_name,
 )
+from replay.checks.arrays import Ints
 from replay.learners import find_learner
 from replay.tasks import Task
 from replay.tasks.published import TASKS, TaskEntry, find_task

@@ -16,8 +16,8 @@ from analyses.findings.evidence import Published, Studies, published
 from analyses.jobs.results import Results
 from analyses.jobs.study import Piece
 from analyses.studies.comparison.plan import Comparison, plan_comparison, tested_findings
-from replay.arrays import Floats
 from replay.checks import check_number, check_table, check_whole, unknown_name
+from replay.checks.arrays import Floats
 from replay.tasks.published import find_task
 
 _COLUMNS = ["successes", "trials", "mean", "sd", "value", "n_animals"]

@@ -35,7 +35,7 @@ from analyses.reports.explanation import LEVEL, VERDICTS, told_p
 from analyses.reports.text import rows_of
 from analyses.studies.explanation.plan import ExplanationPlan, known_parameters, simulations_of
 from analyses.studies.recorded_replay.statistics import task_of_track
-from replay.arrays import Floats
+from replay.checks.arrays import Floats
 from replay.log.backups import PHASES
 from replay.log.event_log import EventLog
 

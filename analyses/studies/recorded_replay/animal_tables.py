@@ -40,7 +40,7 @@ from analyses.studies.recorded_replay.statistics import (
     beside_predictions,
     recorded_statistics,
 )
-from replay.arrays import Floats
+from replay.checks.arrays import Floats
 from replay.files import replacing
 
 _SCORED = Scored._fields

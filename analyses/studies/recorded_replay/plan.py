@@ -33,8 +33,8 @@ from analyses.recordings.readers.remote_files import is_address, name_of
 from analyses.recordings.readers.track_graphs import find_tracks
 from analyses.reports.preparation import session_notes
 from analyses.studies.recorded_replay.statistics import read_predictions
-from replay.arrays import Floats
 from replay.checks import check_all, check_whole, shown
+from replay.checks.arrays import Floats
 from replay.files import safe_name
 
 _SECONDS_OF_SESSION = 0.3

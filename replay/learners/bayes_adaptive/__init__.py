@@ -55,7 +55,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.random import Generator
 
-from replay.arrays import Floats, Int32s
+from replay.checks.arrays import Floats, Int32s
 from replay.learners.bayes_adaptive import belief_tree
 from replay.learners.bayes_adaptive.belief_tree import (
     NOWHERE,
@@ -66,10 +66,17 @@ from replay.learners.bayes_adaptive.belief_tree import (
     BeliefTree,
     Params,
 )
-from replay.learners.contract import Description, Known, Pause, Sizes, Transition
+from replay.learners.contract import (
+    Description,
+    Known,
+    Pause,
+    Sizes,
+    Transition,
+    known_world,
+    likeliest_outcomes,
+)
 from replay.log.backups import EPISODE_END, ONLINE, REST, START, STEP, BackupBuffer, record
 from replay.parts import pauses
-from replay.parts.experiences import known_world, likeliest_outcomes
 from replay.parts.pauses import Earnings
 from replay.parts.policies import SOFTMAX, Policy, best_value, draw_action
 from replay.worlds.mdp import MDP

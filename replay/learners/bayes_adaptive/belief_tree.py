@@ -17,7 +17,7 @@ from typing import Annotated, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from replay.arrays import Bools, Floats, Int32s, Ints
+from replay.checks.arrays import Bools, Floats, Int32s, Ints
 from replay.jit import inlined
 from replay.learners import ranges
 from replay.learners.contract import Between, Choice

@@ -14,7 +14,7 @@ from typing import NamedTuple, TypeVar
 
 import numpy as np
 
-from replay.arrays import Bools, Floats, Int32s, Ints
+from replay.checks.arrays import Bools, Floats, Int32s, Ints
 from replay.jit import inlined
 from replay.parts.elimination import Elimination, elimination, solve_visits_from
 from replay.parts.experiences import Numbering, meet, numbering

@@ -19,7 +19,7 @@ import math
 
 import numpy as np
 
-from replay.arrays import Floats, Int32s
+from replay.checks.arrays import Floats, Int32s
 from replay.jit import inlined
 from replay.learners.prioritized_memory_access.memory import Memory, Params, Path, PriorityTable
 from replay.parts.experiences import forget_all, meet, numbering

@@ -39,7 +39,7 @@ References
 import numpy as np
 from numpy.random import Generator
 
-from replay.arrays import Ints
+from replay.checks.arrays import Ints
 from replay.jit import as_int
 from replay.learners.contract import Description, Known, Pause, Sizes, Transition
 from replay.learners.prioritized_sweeping import evaluation

@@ -17,7 +17,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from replay.arrays import Floats, Ints
+from replay.checks.arrays import Floats, Ints
 from replay.jit import inlined
 from replay.log.backups import EPISODE_END, REST
 from replay.parts.markov_chain import set_edge

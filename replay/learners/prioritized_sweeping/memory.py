@@ -5,7 +5,7 @@ from typing import Annotated, NamedTuple
 
 import numpy as np
 
-from replay.arrays import Floats, Ints
+from replay.checks.arrays import Floats, Ints
 from replay.jit import inlined
 from replay.learners import ranges
 from replay.learners.contract import Between, Choice
