@@ -15,6 +15,7 @@ from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
 from contextlib import closing, nullcontext, suppress
 from dataclasses import replace
 from functools import cached_property
+from html import escape
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from time import perf_counter, process_time
