@@ -79,6 +79,9 @@ from replay.parts.experiences import Numbering, join, numbering
 from replay.parts.pauses import IN_PAUSES, is_due, phases_of
 from replay.worlds.mdp import MDP
 
+__all__ = ["Memory", "Params", "act", "description", "explore", "init", "learn", "most_backups"]
+__all__ += ["n_words", "replay"]
+
 _MOST_SWEEPS = 60
 _TOLERANCE = 1e-14
 _ROUNDING = 1e-12  # smaller eigenvalues are 0 but for rounding; their power alpha would matter
@@ -321,10 +324,6 @@ def _solved(links: bytes, n: int) -> Floats:
     solved /= solved.sum(axis=1, keepdims=True)
     solved.flags.writeable = False
     return solved
-
-
-__all__ = ["Memory", "Params", "act", "description", "explore", "init", "learn", "most_backups"]
-__all__ += ["n_words", "replay"]
 
 
 class Params(NamedTuple):
