@@ -13,8 +13,7 @@ from analyses.recordings.basics.arena import arena_graph, find_arena, world_of
 from analyses.recordings.basics.binned_track import bins_on_way, cut_track, project
 from analyses.recordings.basics.settings import ARENA
 from analyses.recordings.prepare.likelihood import log_likelihood
-from analyses.recordings.prepare.place_fields import place_fields
-from analyses.recordings.prepare.running import running, running_bins
+from analyses.recordings.prepare.place_fields import place_fields, running, running_bins
 from analyses.recordings.prepare.session import prepare
 from analyses.recordings.prepare.state_space_decoder import state_posterior, walk_transitions
 from analyses.recordings.prepare.visits import find_visits

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from replay.learners.prioritized_memory_access.backups import softmax_gain
-from replay.learners.prioritized_sweeping.memory import greedy_gain
+from replay.learners.prioritized_sweeping.evaluation import greedy_gain
 from replay.parts.policies import EPSILON_GREEDY, POLICIES, SOFTMAX, Policy, draw_action
 
 SOFT, GREEDY = (Policy(kind, 2 * math.log(3), 0.5) for kind in (SOFTMAX, EPSILON_GREEDY))

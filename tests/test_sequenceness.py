@@ -11,8 +11,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from analyses.measures.rewards import _coefficients, _strengths
-from analyses.measures.sequenceness import sequenceness
+from analyses.measures.sequenceness import _coefficients, _strengths, sequenceness
 
 REFERENCE = Path(__file__).parent / "reference" / "sequenceness.csv"
 CHAIN = np.eye(5, k=1)

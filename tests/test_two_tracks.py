@@ -24,9 +24,8 @@ from analyses.recordings.decide.scores import (
 )
 from analyses.recordings.decide.scoring import score_block
 from analyses.recordings.prepare.likelihood import log_likelihood
-from analyses.recordings.prepare.place_fields import decoding_error
+from analyses.recordings.prepare.place_fields import Running, decoding_error, running
 from analyses.recordings.prepare.recorded_experience import experience_of
-from analyses.recordings.prepare.running import Running, running
 from analyses.recordings.prepare.session import prepare
 from analyses.recordings.prepare.state_space_decoder import state_posterior, walk_transitions
 from analyses.recordings.readers import read_recording
