@@ -137,13 +137,13 @@ def _small(is_nightly):
     """
     from analyses.inference import model_choice
     from analyses.plots import style
-    from analyses.recordings.recover import shares, similar_replay
+    from analyses.recordings.recover import shares
 
     with pytest.MonkeyPatch.context() as patch:
         if not is_nightly:
             patch.setattr(style, "FigureCanvasPdf", _Unpainted)
             patch.setattr(style, "FigureCanvasAgg", _Unpainted)
-            patch.setattr(similar_replay, "N_EACH", 5)
+            patch.setattr(shares, "N_EACH", 5)
             patch.setattr(shares, "N_EACH", 5)
             patch.setattr(model_choice, "_N_TREES", 40)
         yield
