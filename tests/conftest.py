@@ -144,7 +144,6 @@ def _small(is_nightly):
             patch.setattr(style, "FigureCanvasPdf", _Unpainted)
             patch.setattr(style, "FigureCanvasAgg", _Unpainted)
             patch.setattr(shares, "N_EACH", 5)
-            patch.setattr(shares, "N_EACH", 5)
             patch.setattr(model_choice, "_N_TREES", 40)
         yield
 
