@@ -109,6 +109,18 @@ def test_short_excursions_are_no_laps():
         assert log.steps["episode"].nunique() == n_laps
 
 
+def test_an_animal_that_is_lost_after_an_excursion_begins_a_lap_where_it_is_found():
+    """20 cm and back on a line of 120 cm, and then it is 80 cm farther, as a rat once was."""
+    x = np.concatenate([np.arange(21.0), np.arange(20.0, -1, -1), np.arange(80.0, 121.0)])
+    track = make_linear_track(120.0)
+    recording = Recording("rat", track, np.arange(len(x)) / RATE, np.column_stack([x, 0 * x]))
+    steps = experience_of(recording, 15.0)[1].columns("steps")
+    [row] = np.flatnonzero(steps["truncated"] & (steps["next_state"] == 0))
+    assert steps["state"][row + 1] != 0
+    goes_on = ~(steps["terminated"] | steps["truncated"])[:-1]
+    np.testing.assert_array_equal(steps["next_state"][:-1][goes_on], steps["state"][1:][goes_on])
+
+
 def test_ends_are_suggested_where_the_animal_pauses():
     ring = nx.cycle_graph(4)
     corners = [(0.0, 0.0), (100.0, 0.0), (100.0, 100.0), (0.0, 100.0)]

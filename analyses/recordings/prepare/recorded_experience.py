@@ -221,13 +221,15 @@ def experience_of(
         for end in ends
     }
     excursion = {end.state: end.excursion for end in ends}
-    first = 0
+    first, n_steps = 0, len(steps["state"])
     for row in np.flatnonzero(steps["terminated"] | steps["truncated"]).tolist():
         last, states = int(steps["next_state"][row]), steps["state"][first : row + 1].tolist()
         is_back = steps["terminated"][row] and states[0] == last
         if is_back and max(away[last][state] for state in states) < excursion[last]:
             steps["terminated"][row] = False
-        else:
+            # It does not go on if the animal was lost here, and is then found elsewhere.
+            steps["truncated"][row] = row + 1 < n_steps and steps["state"][row + 1] != last
+        if steps["terminated"][row] or steps["truncated"][row]:
             first = row + 1
     return world, EventLog({"steps": steps}, mdp=world)
 
