@@ -569,7 +569,7 @@ def test_a_rat_that_replays_backwards_and_one_that_walks_at_random(tmp_path):
     assert not Results(tmp_path / "out").status().missing
 
 
-def test_statistics_are_beside_predictions_for_the_same_moves():
+def test_statistics_are_beside_predictions_for_the_same_moves(tmp_path):
     """What counts as a sequence is one thing: the animal's own are those of `replay recording`."""
     quick = Judgement(n_shuffles=19, other_sizes=())
     found = find_replay(simulated_recording(12, 1), judgement=quick)
@@ -601,6 +601,13 @@ def test_statistics_are_beside_predictions_for_the_same_moves():
     )
     assert row.value == recorded["reverse_share"]
     assert row.is_control
+
+    # A rat that replays within laps only, of which no account is seen in pauses either.
+    phase = np.full_like(animal.replayed.phase, PHASES.index("step"))
+    within = replace(animal, replayed=animal.replayed._replace(phase=phase))
+    none = statistics_of(animal, []).assign(account="a", draw=0)
+    none.to_parquet(tmp_path / "statistics.parquet")
+    assert beside_own_accounts(within, pd.read_parquet(tmp_path / "statistics.parquet"), []).empty
 
 
 class Decoded:

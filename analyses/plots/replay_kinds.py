@@ -11,7 +11,6 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from analyses.plots.layers import draw, hatch, nominal, whiskers
-from analyses.plots.learners import AXES, ROW
 from analyses.plots.panels import (
     NEW,
     add_own_legend,
@@ -19,7 +18,6 @@ from analyses.plots.panels import (
     fitting_columns,
     grid,
     keep_outer_labels,
-    own_figure,
 )
 from analyses.plots.style import (
     COLUMN_WIDTH,
@@ -83,8 +81,6 @@ def plot_replay_kinds(
             "chains, or use replay_kinds_figure."
         )
     learners = in_order(replay_kinds["learner"], LEARNER_ORDER)
-    if figure := own_figure(ax):
-        figure.set_figheight(max(figure.get_figheight(), ROW * len(learners) + AXES))
     counted = replay_kinds.groupby("learner", observed=True)["count"].sum()
     looks = kind_looks(replay_kinds["kind"])
     bars = replay_kinds.assign(

@@ -103,10 +103,10 @@ def replay_by_chance(events: pd.DataFrame, calibration: Calibration | None) -> s
         return text
     if p_content <= _LEVEL:
         return (
-            "So many are compatible with chance, but the events represent places: what is there is "
-            f"content that does not travel, or too few spikes to tell. {text}"
+            f"{text} So many are compatible with chance, but the events represent places: what is "
+            "there is content that does not travel, or too few spikes to tell."
         )
-    return f"So many are compatible with chance: there is no evidence of replay. {text}"
+    return f"{text} This is compatible with chance: there is no evidence of replay."
 
 
 def rate_in_words(calibration: Calibration) -> str:

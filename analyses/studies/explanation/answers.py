@@ -346,7 +346,8 @@ def statistics_of(animal: ReplayingAnimal, samples: Sequence[Replayed]) -> pd.Da
     """
     world = animal.log.mdp
     if world is None or world.position is None or not any(len(each.lap) for each in samples):
-        return pd.DataFrame({"sample": [], "statistic": [], "value": [], "null": []})
+        empty = pd.DataFrame({"sample": [], "statistic": [], "value": [], "null": []})
+        return empty.astype({"statistic": str})  # read again, it is still a column of names
     task = task_of_track(world, animal.landmarks)
     log = EventLog({"steps": animal.log.columns("steps")}, mdp=task.world)
     laps = _laps(animal)
