@@ -91,7 +91,9 @@ def test_the_script_of_the_guide_counts_by_end_and_epoch(tmp_path, monkeypatch, 
     time = np.arange(0.0, 300.0, 0.1)
     place = 50.0 - 50.0 * np.cos(np.pi * time / 30)  # at the right end at 30, 90, 150 ... s
     info = {"velocity": np.column_stack([time, time]), "position": place, "incr_end": 2,
-            "epoch_change": np.array([[1000, 1001], [2000, 2001]])}  # fmt: skip
+            "epoch_change": np.array([[1000, 1001], [2000, 2001]]),
+            "left_visit": np.array([[550, 650], [1150, 1250]]),
+            "right_visit": np.array([[250, 350], [1450, 1550]])}  # fmt: skip
     rng = np.random.default_rng(1)
     spikes = np.column_stack(
         [np.sort(rng.uniform(0, 300, 900)), *rng.integers(0, [4, 2], (900, 2)).T]
@@ -126,6 +128,7 @@ def test_the_script_of_the_guide_counts_by_end_and_epoch(tmp_path, monkeypatch, 
 
     monkeypatch.setattr("analyses.recordings.find_replay", find)
     monkeypatch.setattr("sys.argv", ["reward_session.py", str(tmp_path)])
+    monkeypatch.chdir(tmp_path)
     script = re.search(r"```python\n(# reward_session.*?)```", GUIDE.read_text("utf-8"), re.S)
     names = {}
     exec(compile(script[1], str(GUIDE), "exec"), names)
@@ -134,3 +137,5 @@ def test_the_script_of_the_guide_counts_by_end_and_epoch(tmp_path, monkeypatch, 
     assert counts.loc[("right", "raised")].to_dict() == {"forward": 0, "reverse": 2}
     assert len(counts) == 2
     assert "The right end pays more" in capsys.readouterr().out
+    paid = pd.read_csv("paid.csv")
+    assert paid.to_numpy() == pytest.approx(np.array([[30, 1], [60, 1], [120, 1], [150, 4]]))
