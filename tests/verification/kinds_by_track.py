@@ -1,0 +1,83 @@
+"""How much known replay is found with the right kind, by track, speed, and what surrounds it.
+
+Rats of ``two_way_rats.py`` run a line, a W or a plus both ways and replay at 13 or 20 times their
+running speed, with other places in the same burst or without; and an animal forages in an arena and
+replays stretches of its run, which turn, and straight lines. Bursts are detected::
+
+    python tests/verification/kinds_by_track.py SEED OUT.csv [N_SESSIONS]
+
+writes a row for each case as it is finished. Wrong is forward instead of reverse, or the other way
+round. In the arena, where cells have no heading, replay is right if it is found.
+"""
+
+import sys
+
+import pandas as pd
+from simulated_rats import overlap
+from two_way_rats import TRACKS, simulate_two_way_rat
+
+from analyses.intervals import wilson_interval
+from analyses.recordings import Judgement, find_replay
+from analyses.recordings.basics.settings import ARENA
+from analyses.recordings.recover.simulated_recording import simulated_arena
+
+SPEEDS = (13.0, 20.0)
+AROUND = {"": None, "30 to 60 ms": (0.03, 0.06)}
+N_LINES = 60  # events of a session in an arena
+
+
+def judged(case: dict[str, object], truth: pd.Series, named: pd.Series) -> dict[str, object]:
+    """Count what is right and what is wrong; what is missed or undecided is neither."""
+    n = len(truth)
+    right, wrong = (named == truth).sum(), named.isin(truth.unique()).sum()
+    low, high = wilson_interval(right / n, n)
+    shares = {"right": right / n, "ci_low": float(low), "ci_high": float(high)}
+    return {**case, "n": n, **shares, "wrong": (wrong - right) / n}
+
+
+def on_track(
+    name: str, speed: float, around: tuple[float, float] | None, seed: int
+) -> pd.DataFrame:
+    """Return the true and the found direction of each event of one rat."""
+    rat = simulate_two_way_rat(name, speed, seed, around=around)
+    found = find_replay(rat.recording, judgement=Judgement(other_sizes=()), seed=seed)
+    longest = found.sequences.sort_values("distance", ascending=False, kind="stable")
+    known = longest.drop_duplicates("event").set_index("event")["direction"].astype(str)
+    named = found.events["event"].map(known).where(found.events["is_replay"])
+    at = pd.Series(overlap(rat.truth, found.events))
+    return pd.DataFrame({"truth": rat.truth["direction"], "named": at.map(named)})
+
+
+def in_arena(seed: int) -> pd.DataFrame:
+    """Return the true kind of each event in one arena, and again if the event is replay."""
+    seen = simulated_arena(N_LINES, seed=seed)
+    found = find_replay(seen.recording, judgement=ARENA._replace(other_sizes=()), seed=seed)
+    truth = pd.Series(["lines" if kind == "straight" else "runs" for kind in seen.kind])
+    return pd.DataFrame({"truth": truth, "named": truth.where(found.events["is_replay"])})
+
+
+def main() -> None:
+    """Judge all cases, and write the table as it grows."""
+    seed, out = int(sys.argv[1]), sys.argv[2]
+    n_sessions = int(sys.argv[3]) if len(sys.argv) > 3 else 2
+    rows: list[dict[str, object]] = []
+
+    def keep(case: dict[str, object], events: pd.DataFrame) -> None:
+        rows.append(judged(case, events["truth"], events["named"]))
+        pd.DataFrame(rows).to_csv(out, index=False, float_format="%.6f")
+        print(rows[-1], flush=True)
+
+    for name in TRACKS:
+        for speed in SPEEDS:
+            for around, seconds in AROUND.items():
+                made = [on_track(name, speed, seconds, seed + k) for k in range(n_sessions)]
+                case = {"track": name, "speed": speed, "around": around, "replayed": "runs"}
+                keep(case, pd.concat(made))
+                seed += n_sessions
+    made = pd.concat([in_arena(seed + k) for k in range(n_sessions)])
+    for replayed, events in made.groupby("truth"):
+        keep({"track": "arena", "speed": 16.0, "around": "", "replayed": replayed}, events)
+
+
+if __name__ == "__main__":
+    main()
