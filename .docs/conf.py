@@ -35,7 +35,6 @@ html_show_sourcelink = False
 html_theme_options = {
     "github_url": _PROJECT["urls"].get("Repository", ""),
     "show_toc_level": 2,
-    "collapse_navigation": True,  # its buttons have no name that can be read out
     "navigation_with_keys": False,
     "footer_start": ["copyright"],
     "footer_end": [],

@@ -59,7 +59,7 @@ GROUPS = {
     "silenced": "silenced == True",
     "familiar track": "novel == False",
     "novel track": "novel == True",
-    "set apart": "animal in @SET_APART",
+    "set apart": f"animal in {SET_APART}",
 }
 """Sessions that are pooled -> how their rows are selected."""
 _N_DRAWN = 2000
@@ -70,12 +70,14 @@ class RewardSession(NamedTuple):
     """A session: a recording, and the visits to both ends of the track.
 
     `visits` has `start_time, end_time` (s), `end` (``raised`` or ``other``) and `epoch`;
-    `conditions` are `silenced` (the ventral tegmental area) and `novel` (the track).
+    `conditions` are `silenced` (the ventral tegmental area) and `novel` (the track); `raised` is
+    the state at the end whose reward is raised.
     """
 
     recording: Recording
     visits: pd.DataFrame
     conditions: dict[str, bool]
+    raised: int
 
 
 def only_variable(path: Path, **options: Any) -> Any:
@@ -116,7 +118,9 @@ def read_session(folder: Path) -> RewardSession:
     table = pd.DataFrame(visits, columns=["start_time", "end_time", "end", "sample"])
     ends = np.atleast_2d(info.epoch_change)[:, 0]
     table["epoch"] = np.array(EPOCHS, dtype=object)[np.searchsorted(ends, table.pop("sample"))]
-    return RewardSession(recording, table, {"silenced": bool(info.drug), "novel": bool(info.novel)})
+    conditions = {"silenced": bool(info.drug), "novel": bool(info.novel)}
+    # The nodes of the track are its first states, from left to right.
+    return RewardSession(recording, table, conditions, int(info.incr_end) - 1)
 
 
 def counts_of(session: RewardSession, found: Conclusions) -> pd.DataFrame:
