@@ -33,7 +33,11 @@ def _options(
     version: Annotated[
         bool,
         typer.Option(
-            "--version", help="Show the version and exit.", is_eager=True, callback=_show_version
+            "--version",
+            help="Show the version and exit.",
+            is_eager=True,
+            callback=_show_version,
+            metavar=" ",
         ),
     ] = False,
 ) -> None:
