@@ -960,7 +960,7 @@ def test_a_script_draws_its_figures(script, made, tmp_path, monkeypatch):
 
 def test_each_script_says_what_is_missing(tmp_path, monkeypatch):
     scripts = sorted(path.stem for path in FIGURES.glob("*.py"))
-    assert len(scripts) == 22
+    assert len(scripts) == 23
     for script in set(scripts) - {"mdps", "replay_events", "learned_graph"}:
         with pytest.raises(FileNotFoundError, match=r"(csv|parquet) is missing"):
             run_script(script, tmp_path, monkeypatch)

@@ -71,12 +71,12 @@ def main() -> None:
         for speed in SPEEDS:
             for around, seconds in AROUND.items():
                 made = [on_track(name, speed, seconds, seed + k) for k in range(n_sessions)]
-                case = {"track": name, "speed": speed, "around": around, "replayed": "runs"}
+                case = {"maze": name, "speed": speed, "around": around, "replayed": "runs"}
                 keep(case, pd.concat(made))
                 seed += n_sessions
     made = pd.concat([in_arena(seed + k) for k in range(n_sessions)])
     for replayed, events in made.groupby("truth"):
-        keep({"track": "arena", "speed": 16.0, "around": "", "replayed": replayed}, events)
+        keep({"maze": "arena", "speed": 16.0, "around": "", "replayed": replayed}, events)
 
 
 if __name__ == "__main__":
