@@ -351,10 +351,15 @@ def statistics_of(animal: ReplayingAnimal, samples: Sequence[Replayed]) -> pd.Da
     task = task_of_track(world, animal.landmarks)
     log = EventLog({"steps": animal.log.columns("steps")}, mdp=task.world)
     laps = _laps(animal)
-    runs = [
-        (number, log, laps, _paths(each, animal.headings is not None))
-        for number, each in enumerate(samples)
-    ]
+    runs = []
+    for number, each in enumerate(samples):
+        # A sequence is an event of its own; accounts are compared with an animal in pauses alone.
+        kept = each.take(np.flatnonzero(np.isin(each.phase, _PAUSES)))
+        phase = np.array(PHASES, dtype=object)[kept.phase]
+        paths = {"step": kept.step, "phase": phase, "states": kept.states.arrays()}
+        if animal.headings is not None:
+            paths["along"] = kept.along.arrays()
+        runs.append((number, log, laps, pd.DataFrame(paths)))
     replays = replays_of(task, runs)
     found = pd.concat(
         [each.compute(replays).assign(statistic=name) for name, each in _OF_CONTENT.items()],
@@ -386,14 +391,6 @@ def beside_own_accounts(
         label=[STATISTICS[name].label for name in table["statistic"]],
         is_control=table["account"].isin(controls),
     )
-
-
-def _paths(sample: Replayed, has_headings: bool) -> pd.DataFrame:
-    """Write sequences as paths, each an event of its own, those outside of pauses left out."""
-    kept = sample.take(np.flatnonzero(np.isin(sample.phase, _PAUSES)))
-    phase = np.array(PHASES, dtype=object)[kept.phase]
-    paths = {"step": kept.step, "phase": phase, "states": kept.states.arrays()}
-    return pd.DataFrame(paths | ({"along": kept.along.arrays()} if has_headings else {}))
 
 
 def _laps(animal: ReplayingAnimal) -> pd.DataFrame:

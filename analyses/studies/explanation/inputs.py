@@ -27,6 +27,7 @@ from replay.files import check_path, inside
 from replay.log.backups import PHASES
 from replay.log.event_log import EventLog
 
+_OF_SEQUENCES = ("event", "time", "step", "phase", "location", "along", "states")
 _MOVES = "state, next_state, terminated, and reward unless --rewards gives it"
 
 
@@ -190,10 +191,13 @@ def _read_folder(folder: Path) -> list[tuple[str, EventLog, pd.DataFrame | None]
     """Read the animals of a log or of ``replay recording``: name, moves, and decoded sequences."""
     if _is_log(folder):
         return [(folder.stem, read_log(folder), None)]
-    return [
-        (each.name or folder.stem, each.experience, _whole(each.sequences))
-        for each in read_decoded(folder)
-    ]
+    animals: list[tuple[str, EventLog, pd.DataFrame | None]] = []
+    for each in read_decoded(folder):
+        # Each sequence counts as an event of its own.
+        kept = [name for name in _OF_SEQUENCES if name in each.sequences]
+        paths = each.sequences[kept].reset_index(drop=True)
+        animals.append((each.name or folder.stem, each.experience, paths))
+    return animals
 
 
 def read_laps(path: str | Path) -> EventLog:
@@ -321,13 +325,6 @@ def _numbers(text: Any, row: object, name: str, path: str | Path) -> Any:
             f"The column {name!r} of {path} must hold whole numbers, separated by blanks, such as "
             f"1 0 1; row {row} has {text!r}."
         ) from None
-
-
-def _whole(sequences: pd.DataFrame) -> pd.DataFrame:
-    """Take the sequences of a recording as events of their own."""
-    names = ("event", "time", "step", "phase", "location", "along")
-    kept = [name for name in names if name in sequences]
-    return sequences[[*kept, "states"]].reset_index(drop=True)
 
 
 def _read(path: str | Path) -> pd.DataFrame:
