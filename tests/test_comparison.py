@@ -28,15 +28,15 @@ from analyses.plots.style import label
 from analyses.studies.comparison import compare
 from analyses.studies.comparison.compare_accounts import STUDY
 from analyses.studies.comparison.identification import classified, fit, identification, mixed
-from analyses.studies.comparison.plan import plan_comparison
-from analyses.studies.comparison.predictions import (
+from analyses.studies.comparison.plan import plan_comparison, plan_rescoring
+from analyses.studies.comparison.scores import SETTINGS, agreed
+from analyses.studies.comparison.simulated_studies import (
     Predictions,
-    plan_rescoring,
     predictions,
+    settings,
+    simulate_studies,
     weights,
 )
-from analyses.studies.comparison.scores import SETTINGS, agreed
-from analyses.studies.comparison.simulated_studies import settings, simulate_studies
 from replay.data import reference_table
 from replay.files import write_checksums
 from replay.learners import LEARNERS

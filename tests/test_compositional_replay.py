@@ -22,8 +22,7 @@ import pytest
 from analyses.findings.evidence import evidence
 from analyses.jobs.study import Piece
 from analyses.studies.comparison.plan import plan_comparison
-from analyses.studies.comparison.predictions import predictions
-from analyses.studies.comparison.simulated_studies import simulate_studies
+from analyses.studies.comparison.simulated_studies import predictions, simulate_studies
 from replay import feed
 from replay.learners import compositional_replay, find_learner
 from replay.learners.contract import Known, Pause, Sizes, Transition

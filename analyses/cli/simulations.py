@@ -67,8 +67,7 @@ def compare(
         The share of replayed places that are read wrongly, as if they were decoded.
     """
     from analyses.studies.comparison.compare_accounts import STUDY
-    from analyses.studies.comparison.plan import plan_comparison
-    from analyses.studies.comparison.predictions import plan_rescoring
+    from analyses.studies.comparison.plan import plan_comparison, plan_rescoring
     from replay.tasks.published import TASKS
 
     given: dict[str, Any] = {

@@ -23,11 +23,11 @@ from analyses.studies.comparison.identification import (
     measurements,
     mixtures,
 )
-from analyses.studies.comparison.plan import Accounts, Comparison, plan_comparison
-from analyses.studies.comparison.predictions import plan_rescoring, predictions
+from analyses.studies.comparison.plan import Accounts, Comparison, plan_comparison, plan_rescoring
 from analyses.studies.comparison.scores import SETTINGS, evidence_table, regions, robustness, sums
 from analyses.studies.comparison.simulated_studies import (
     estimate_studies,
+    predictions,
     settings,
     simulate_studies,
 )

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import inspect
+import json
 import re
 import runpy
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager, nullcontext
+from functools import lru_cache
 from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
 
@@ -16,7 +19,8 @@ from analyses.findings.accounts import ACCOUNTS, Account, find_account
 from analyses.findings.rows import FINDING_COLUMNS
 from analyses.findings.table import findings as read_findings
 from analyses.jobs.cost import N_DRAWS_COMPARED
-from analyses.jobs.study import MOST, digests
+from analyses.jobs.results import Results
+from analyses.jobs.study import MOST, Piece, digests
 from analyses.measures import STATISTICS
 from analyses.tables import published_label
 from replay.checks import (
@@ -32,6 +36,7 @@ from replay.learners import find_learner
 from replay.tasks import Task
 from replay.tasks.published import TASKS, TaskEntry, find_task
 
+_STUDIES = "studies.parquet"
 _STEM = re.compile(r"\w[\w .-]{0,79}")
 
 Accounts = Iterable[str] | Mapping[str, Account | str]
@@ -112,7 +117,7 @@ class Comparison(NamedTuple):
 
     def describe(self) -> dict[str, Any]:
         """Return the entries of the manifest: all that the tables depend on."""
-        stored = {"simulated": str(Path(self.simulated, "studies.parquet"))}
+        stored = {"simulated": str(Path(self.simulated, _STUDIES))}
         return {
             "accounts": {
                 name: {
@@ -221,6 +226,73 @@ def plan_comparison(
     return plan
 
 
+def plan_rescoring(
+    folder: str | Path, findings: pd.DataFrame | Path | None = None, **given: Any
+) -> Comparison:
+    """Plan to score the simulated studies of a finished comparison again.
+
+    Tasks, accounts, number of draws, wrong places and seed are those of the folder; whoever gives
+    other arguments of `plan_comparison` than its defaults is told so. The parameters of its draws
+    are drawn again, so accounts must have the priors that they had.
+    """
+    usual = inspect.signature(plan_comparison).parameters
+    for name, value in given.items():
+        if not np.array_equal(value, usual[name].default):
+            raise ValueError(
+                "What is scored again has the tasks, accounts, draws, wrong places and seed of "
+                f"{folder}: leave out {name.removeprefix('n_').replace('_', ' ')}."
+            )
+    results = Results(folder)
+    held = results.manifest()
+    if held.get("study") != "comparison":
+        raise ValueError(
+            f"{folder} holds results of {held.get('command', 'another command')}: name a folder "
+            "that replay compare wrote."
+        )
+    results.check_tables()
+    tasks, accounts = held.get("statistics"), held.get("accounts")
+    if not isinstance(tasks, dict) or not isinstance(accounts, dict):
+        raise ValueError(
+            f"{folder} was made by another version, whose manifest had no tasks and accounts. Run "
+            "replay compare again in another folder."
+        )
+    for name in tasks:  # a manifest may come from somebody else: it chooses no file to be run
+        find_task(name)
+    plan = plan_comparison(
+        list(tasks),
+        list(accounts),
+        n_draws=check_whole(f"The number of draws of {folder}", held.get("n_draws")),
+        seed=check_whole(f"The seed of {folder}", held.get("seed")),
+        findings=findings,
+        wrong_places=check_number(
+            f"The share of wrong places of {folder}", held.get("wrong_places", 0.0)
+        ),
+    )
+    described = json.loads(json.dumps(plan.describe()["accounts"]))  # lists, as in the manifest
+    for name, account in described.items():
+        if account != accounts.get(name):
+            raise ValueError(
+                f"The account {name} has other parameters or priors now than in {folder}. Run "
+                "replay compare again in another folder."
+            )
+    simulated = set(_read(str(folder))["finding"])
+    tested = tested_findings(plan.findings)
+    for finding in tested.loc[tested["task_name"].isin(plan.tasks), "id"]:
+        if finding not in simulated:
+            missing = unknown_name("finding", finding, sorted(simulated - {""}))
+            raise ValueError(f"{folder} has no simulated studies of {finding!r}. {missing}")
+    return plan._replace(simulated=str(folder))
+
+
+def stored_studies(plan: Comparison, piece: Piece) -> pd.DataFrame:
+    """Read the simulated studies of one piece of the plan."""
+    part = plan.parts()[piece.number]
+    table = _read(plan.simulated)
+    chosen = (table["task"] == piece.group) & (table["account"] == part.candidate)
+    chosen &= table["draw"].between(part.draws.start, part.draws.stop - 1)
+    return table[chosen & table["finding"].isin(["", *plan.tested(piece.group)["id"]])]
+
+
 def _in_order(named: Mapping[str, _Named], known: Iterable[str]) -> dict[str, _Named]:
     """Sort by the toolkit's own order, and then by name."""
     own = [name for name in known if name in named]
@@ -291,3 +363,13 @@ def _find_tasks(names: Iterable[str]) -> tuple[dict[str, TaskEntry], dict[str, s
         check_whole(f"min_length of TASK in {name}", entry.min_length, at_least=2)
         found[stem], files[stem] = entry, name
     return found, files
+
+
+def _read(folder: str) -> pd.DataFrame:
+    return _read_once(folder, Path(folder, _STUDIES).stat().st_mtime_ns)
+
+
+@lru_cache(maxsize=1)
+def _read_once(folder: str, modified: int) -> pd.DataFrame:
+    table = Results(folder).read(_STUDIES)
+    return check_table(table, ["task", "account", "draw", "finding"], f"{_STUDIES} of {folder}")

@@ -22,7 +22,7 @@ from analyses.measures import STATISTICS
 from analyses.measures.replays import AT_REST
 from analyses.studies.comparison.identification import WALK, with_walks
 from analyses.studies.comparison.plan import Comparison
-from analyses.studies.comparison.predictions import Predictions, weights
+from analyses.studies.comparison.simulated_studies import Predictions, weights
 from replay.checks.arrays import Bools, Floats, Ints
 
 _DIAGNOSTIC = 1.0  # bits by which some account must surpass every control

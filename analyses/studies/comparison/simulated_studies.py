@@ -1,9 +1,9 @@
-"""The work of a piece: simulate studies of one account in one task, and compute statistics."""
+"""Simulated studies: made for one account in one task, and arranged for scoring."""
 
 from __future__ import annotations
 
 import zlib
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterator, Sequence
 from functools import lru_cache, partial
 from time import process_time
 from typing import Any, NamedTuple
@@ -14,6 +14,7 @@ import pandas as pd
 
 from analyses.findings.accounts import Account, draw_settings
 from analyses.findings.controls import CONTROLS, replay_of_control
+from analyses.findings.evidence import Published, Studies, published
 from analyses.findings.priors import Parameter
 from analyses.findings.table import detection_of
 from analyses.inference.simulation import misread
@@ -24,8 +25,13 @@ from analyses.measures.animals import replays_by_jump
 from analyses.sequences.detection import Detection
 from analyses.sequences.sequences import Columns
 from analyses.sequences.track import graph_of_task
-from analyses.studies.comparison.plan import DRAWS_OF_PIECE, Comparison, n_simulated
-from analyses.studies.comparison.predictions import stored_studies
+from analyses.studies.comparison.plan import (
+    DRAWS_OF_PIECE,
+    Comparison,
+    n_simulated,
+    stored_studies,
+)
+from replay.checks.arrays import Floats
 from replay.learners import find_learner
 from replay.log.event_log import EventLog
 from replay.tasks import GivenLaps, Task, give_laps, replay_laps
@@ -38,6 +44,7 @@ _SECONDS_READING = 0.01
 _N_WORLDS = 32  # variants of a task, each with the laps of one animal
 _N_TIMED = 3  # of them, for the estimate of time
 _LEAST_PLACES = 3
+_SUMMARY = ["successes", "trials", "mean", "sd", "value", "n_animals"]
 
 
 class _World(NamedTuple):
@@ -301,3 +308,61 @@ def _studies(animals: pd.DataFrame, finding: str, statistic: str, n_animals: int
             "n_animals": count,
         }
     )
+
+
+class Predictions(NamedTuple):
+    """The findings, and the predictions of all accounts for them."""
+
+    rows: list[dict[Hashable, Any]]  # the findings; of n_findings
+    results: list[Published]  # their published values; of n_findings
+    studies: list[dict[str, Studies]]  # the simulated studies of each account; of n_findings
+    # The part of each finding in the vote of its study; shape (n_findings,).
+    weight: Floats
+
+
+def predictions(plan: Comparison, simulated: pd.DataFrame) -> Predictions:
+    """Arrange the simulated studies by finding and account."""
+    rows = pd.concat([plan.tested(task) for task in plan.tasks])
+    of_finding = dict(tuple(simulated[simulated["finding"] != ""].groupby("finding", sort=False)))
+    studies = []
+    for name in rows["id"]:
+        accounts = (
+            of_finding[name].sort_values("draw", kind="stable").groupby("account", sort=False)
+        )
+        studies.append(
+            {
+                str(account): Studies(*(group[column].to_numpy(float) for column in _SUMMARY))
+                for account, group in accounts
+            }
+        )
+    records = rows.to_dict("records")
+    return Predictions(records, [published(row) for row in records], studies, weights(rows))
+
+
+def weights(rows: pd.DataFrame, *, duplicates_share: bool = True) -> Floats:
+    """Compute the share of each finding in the vote of its study.
+
+    A study has one vote, however many statistics it reports: its findings share it equally. Studies
+    with mutually exclusive answers to one question also share one vote. With `duplicates_share`,
+    findings of one study with the same statistic in one task have the part of a single finding.
+
+    Examples
+    --------
+    >>> rows = pd.DataFrame({"id": ["a.1", "a.2", "b.1"], "study": ["a", "a", "b"],
+    ...                      "contradicts": ["", "b.1", "a.2"]})
+    >>> weights(rows, duplicates_share=False).tolist()
+    [0.5, 0.25, 0.5]
+    """
+    weight = 1 / rows.groupby("study")["id"].transform("size").to_numpy(float)
+    if duplicates_share:
+        measured = rows["task_name"] + " " + rows["statistic"]
+        n_alike = measured.groupby([rows["study"], measured]).transform("size")
+        n_measured = measured.groupby(rows["study"]).transform("nunique")
+        weight = 1 / (n_alike * n_measured).to_numpy(float)
+    studies = dict(zip(rows["id"], rows["study"], strict=True))
+    for number, (study, others) in enumerate(
+        zip(rows["study"], rows["contradicts"].fillna(""), strict=True)
+    ):
+        opposed = {studies[other] for other in others.split() if other in studies} - {study}
+        weight[number] /= 1 + len(opposed)
+    return weight
