@@ -16,7 +16,7 @@ from analyses.recordings.basics.settings import Judgement
 from analyses.recordings.decide.epochs import compare_epochs, count_blocks, count_in_epochs
 from analyses.recordings.readers import read_recording
 from analyses.recordings.recover.simulated_recording import simulated_recording
-from analyses.reports.epochs import describe_epochs
+from analyses.reports.animals import describe_epochs
 from analyses.studies.recorded_replay.animal_tables import epochs_of_all
 
 EPOCHS = {"before": np.array([[0.0, 240.0]]), "after": np.array([[300.0, 420.0], [450.0, 570.0]])}

@@ -10,7 +10,7 @@ import pytest
 from analyses.recordings import find_replay
 from analyses.recordings.basics.binned_track import cut_track
 from analyses.recordings.basics.settings import Judgement
-from analyses.recordings.prepare.checks import check_state_size
+from analyses.recordings.prepare.recorded_experience import check_state_size
 from analyses.recordings.prepare.session import prepare
 from analyses.recordings.recover.observe import observe
 from analyses.recordings.recover.shares import inject_similar, recorded_shares

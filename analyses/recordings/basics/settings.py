@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from analyses.sequences.detection import RECORDED, Detection
+from replay.checks import check_choice, check_list, check_number, check_whole, shown
 
 if TYPE_CHECKING:
     import networkx as nx
@@ -214,3 +215,29 @@ def judgement_for(graph: nx.Graph | None, **given: Any) -> Judgement:
     """
     usual = ARENA if graph is not None and "arena" in graph.graph else Judgement()
     return usual._replace(**{name: value for name, value in given.items() if value is not None})
+
+
+def check_settings(settings: Settings) -> None:
+    """Check the settings of decoding; `check_criteria` checks those of candidates."""
+    if not isinstance(settings, Settings):
+        raise TypeError(f"settings must be Settings(...), got {shown(settings)}.")
+    check_number("time_bin", settings.time_bin, at_least=1e-4, at_most=1.0)
+    check_number("diffusion", settings.diffusion, at_least=1e-3)
+    for name in ("smoothing", "least_speed", "least_peak", "largest_mean", "lowest_rate"):
+        check_number(name, getattr(settings, name), at_least=0.0, finite=False)
+    check_choice("detected_in", settings.detected_in, DETECTED_IN)
+
+
+def check_judgement(judgement: Judgement) -> None:
+    """Check the criteria for replay."""
+    if not isinstance(judgement, Judgement):
+        raise TypeError(f"judgement must be a Judgement, got {type(judgement).__name__}.")
+    check_number("level", judgement.level, at_least=1e-4, at_most=1)
+    for name in ("n_shuffles", "n_controls"):
+        check_whole(name, getattr(judgement, name), at_least=1)
+    check_whole("least_active", judgement.least_active)
+    n_tracks = len(check_list("tracks", judgement.tracks))
+    if n_tracks not in (0, 2):
+        raise ValueError(f"Track log odds compare two tracks; got {n_tracks}. Name nodes of two.")
+    for size in (judgement.state_size, *check_list("other_sizes", judgement.other_sizes)):
+        check_number("state_size", size, at_least=1.0, hint="It is a distance in cm.")

@@ -17,7 +17,7 @@ import numpy as np
 from scipy import ndimage
 
 from analyses.recordings.basics.arena import world_of
-from analyses.recordings.basics.binned_track import cut_track, project
+from analyses.recordings.basics.binned_track import BinnedTrack, cut_track, project
 from analyses.recordings.basics.recording import Recording
 from analyses.recordings.basics.settings import FARTHEST, MEDIAN_SPAN
 from analyses.recordings.prepare.visits import experience, find_visits
@@ -254,3 +254,30 @@ def count_experience(
     n_laps = log.steps["episode"].nunique()
     ends = find_lap_ends(recording, lap_ends)
     return Experienced(len(log.steps), n_laps, world.n_states, farthest, ends)
+
+
+def check_state_size(size: float, track: BinnedTrack) -> None:
+    """Check that states are not larger than the arms of a track."""
+    if track.is_arena:
+        extent = float(np.ptp(track.position, axis=0).max()) + track.square
+        if size > extent / 2:
+            raise ValueError(
+                f"state_size must be at most {extent / 2:.4g} cm, half of the arena; got {size:g}. "
+                "States must be much smaller than paths, such as 25 cm."
+            )
+        return
+    graph = nx.Graph()
+    graph.add_weighted_edges_from(
+        (one, other, length)
+        for (one, other), length in zip(track.edges.tolist(), track.length.tolist(), strict=True)
+    )
+    passed = {node for node, degree in graph.degree if degree == 2}
+    joined = nx.connected_components(graph.subgraph(passed))
+    arms = [[*graph.edges(part, data="weight")] for part in joined]
+    arms += [[edge] for edge in graph.edges(data="weight") if not passed & {*edge[:2]}]
+    longest = max(sum(length for _, _, length in arm) for arm in arms)
+    if size > longest:
+        raise ValueError(
+            f"state_size must be at most {longest:.4g} cm, the length of the longest arm of the "
+            f"track; got {size:g}. States must be much smaller than paths, such as 15 cm."
+        )

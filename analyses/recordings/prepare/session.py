@@ -21,6 +21,8 @@ from analyses.recordings.basics.settings import (
     Criteria,
     Judgement,
     Settings,
+    check_judgement,
+    check_settings,
     judgement_for,
 )
 from analyses.recordings.prepare.candidate_events import (
@@ -30,13 +32,6 @@ from analyses.recordings.prepare.candidate_events import (
     exchanged_spikes,
     is_covered,
     travel_events,
-)
-from analyses.recordings.prepare.checks import (
-    check_bins_in_states,
-    check_data,
-    check_judgement,
-    check_settings,
-    check_state_size,
 )
 from analyses.recordings.prepare.detection import check_criteria
 from analyses.recordings.prepare.headings import (
@@ -60,6 +55,7 @@ from analyses.recordings.prepare.place_fields import (
 )
 from analyses.recordings.prepare.recorded_experience import (
     Experienced,
+    check_state_size,
     count_experience,
     find_pauses,
     proposed_ends,
@@ -68,6 +64,8 @@ from analyses.recordings.prepare.state_space_decoder import Walk, walk_of_states
 from analyses.recordings.prepare.travel import travel_model
 from replay.checks import known_arguments, shown
 from replay.checks.arrays import Bools, Floats, Ints
+
+_LARGEST_BIN = 2 / 3  # of a state
 
 
 class Prepared(NamedTuple):
@@ -235,12 +233,28 @@ def prepare(
     check_settings(settings)
     check_criteria(settings.criteria)
     check_judgement(judgement)
-    check_data(recording, judgement)
+    if recording.graph is None:
+        raise ValueError(f"{recording.name} has no track graph: give one.")
+    if not recording.spikes and recording.posterior is None and recording.decoded is None:
+        raise ValueError(
+            f"{recording.name} has neither spikes nor decoded positions: name another file, or one "
+            "that has them (session)."
+        )
+    if judgement.tracks and not recording.spikes:
+        raise ValueError(f"Track log odds need spikes, and {recording.name} has none.")
     track = cut_track(recording.graph, settings.bin_size)
     check_state_size(judgement.state_size, track)
     is_decoded_here = recording.posterior is None and recording.decoded is None
-    if is_decoded_here:
-        check_bins_in_states(track, judgement.state_size)
+    # Bins are smaller than states, so that the centre of one is near that of each state, and
+    # decoded paths miss none.
+    largest, width = _LARGEST_BIN * judgement.state_size, float(track.width.max())
+    if is_decoded_here and not track.is_arena and width > largest + 1e-9:
+        raise ValueError(
+            f"The bins of the track are up to {width:.3g} cm long, and must be at most "
+            f"{largest:.3g} cm, two thirds of a state (state_size {judgement.state_size:g}): "
+            "otherwise decoded paths miss states. Choose smaller bins (bin_size; on the command "
+            "line, --bin-size) or larger states."
+        )
     rates, cells = np.empty((0, track.n_bins)), np.empty(0, dtype=np.int64)
     moved, headings, n_headed, error = running(recording), None, None, None
     place = running_bins(moved, track, settings.least_speed)

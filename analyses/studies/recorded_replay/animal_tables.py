@@ -29,8 +29,7 @@ from analyses.recordings.prepare.place_fields import running
 from analyses.recordings.prepare.session import Session
 from analyses.recordings.readers.track_graphs import draw_track
 from analyses.recordings.recover.shares import recorded_shares
-from analyses.reports.animals import report_of_animal
-from analyses.reports.epochs import COUNTED, describe_epochs
+from analyses.reports.animals import COUNTED, describe_epochs, report_of_animal
 from analyses.reports.preparation import explanations_of, notes_of
 from analyses.reports.recorded import LEAST_SEQUENCES, enough_sequences
 from analyses.studies.recorded_replay.plan import RecordingPlan

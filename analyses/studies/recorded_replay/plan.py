@@ -22,10 +22,10 @@ from analyses.recordings.basics.settings import (
     Files,
     Judgement,
     Settings,
+    check_judgement,
 )
 from analyses.recordings.decide.controls import CONTROLS
 from analyses.recordings.decide.scoring import Scored, n_blocks
-from analyses.recordings.prepare.checks import check_judgement
 from analyses.recordings.prepare.session import Session, prepare
 from analyses.recordings.prepare.travel import travel_evidence, travel_model
 from analyses.recordings.readers import read_recording

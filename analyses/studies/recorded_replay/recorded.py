@@ -64,8 +64,7 @@ from analyses.recordings.decide.controls import Calibration
 from analyses.recordings.decide.scoring import Scored, n_blocks, score_block
 from analyses.recordings.readers.epochs import check_apart
 from analyses.recordings.recover.simulated_recording import simulated_recording
-from analyses.reports.animals import report_of_animals
-from analyses.reports.epochs import describe_epochs_of_all
+from analyses.reports.animals import describe_epochs_of_all, report_of_animals
 from analyses.reports.recorded import (
     LEAST_SEQUENCES,
     count_replay,
