@@ -82,13 +82,12 @@ def report_of_animal(
     tables: Mapping[str, pd.DataFrame],
     about_shares: str,
     left_out: Sequence[str],
-    epochs: Sequence[str] = (),
-    more: str = "",
+    more: str,
 ) -> str:
     """Write the report on a recording in Markdown.
 
-    `tables` are those of the animal by file name, `left_out` says which statistics are and why,
-    `epochs` is the section on them, and `more` is one more line about what was done.
+    `tables` are those of the animal by file name, `left_out` says which statistics are and why, and
+    `more` is one more line about what was done.
     """
     session, judgement = found.session, found.session.judgement
     settings = (session.settings, session.settings.criteria, judgement, judgement.detection)
@@ -122,7 +121,7 @@ def report_of_animal(
         "## Dependence of shares on choices",
         _ABOUT_CHOICES,
         _choices(choices),
-        *epochs,
+        *describe_epochs(tables, len(found.events)),
         "## Statistics",
         f"{_ABOUT_STATISTICS} Those of order and of rates are left out: {'; and '.join(left_out)}.",
         statistics_table(enough_sequences(statistics)),
@@ -197,9 +196,8 @@ def report_of_animals(
     animals: Mapping[str, Conclusions],
     tables: Mapping[str, pd.DataFrame],
     judgement: Judgement,
-    epochs: Sequence[str] = (),
 ) -> str:
-    """Write the report on several animals in Markdown; `epochs` is its section on them."""
+    """Write the report on several animals in Markdown."""
     n = len(animals)
     choices, statistics, accounts = (
         cells_in_markdown(tables[f"{name}.csv"])
@@ -242,7 +240,7 @@ def report_of_animals(
         markdown((_KIND, "share (95 %)", "animals"), of_kinds),
         "## Shares corrected for what these recordings miss",
         markdown((_KIND, "found", "animals", "corrected", "animals"), of_shares),
-        *epochs,
+        *_describe_epochs_of_all(tables),
         "## Statistics",
         "Statistics are of replay at rest and at the ends of laps, and are means over the animals "
         f"that have at least {LEAST_SEQUENCES} of the sequences; statistics.csv has all animals.",
@@ -334,7 +332,7 @@ def _tests(own: pd.DataFrame, n_one: int, n_other: int) -> str:
     )
 
 
-def describe_epochs_of_all(tables: Mapping[str, pd.DataFrame]) -> list[str]:
+def _describe_epochs_of_all(tables: Mapping[str, pd.DataFrame]) -> list[str]:
     """Write the section of several animals, in Markdown; empty without epochs."""
     if "epochs_of_all.csv" not in tables:
         return []

@@ -279,23 +279,20 @@ class _Observed:
 
     def walk(self, n_observations: int, rng: np.random.Generator) -> Walk:
         """Walk at random; episodes that end begin again."""
-        seen, is_first, actions = [self.reset()], [True], [-1]
-        ended = False
+        seen, actions, has_ended = [self.reset()], [-1], False
         check_fits(16 * n_observations * seen[0].size, f"a walk of {n_observations} observations")
         while len(seen) < n_observations:
-            if ended:
-                seen.append(self.reset())
-                is_first.append(True)
-                actions.append(-1)
-                ended = False
-                continue
-            action = int(rng.integers(self.n_actions))
-            observation, _, terminated, truncated = self.step(action)
-            ended = terminated or truncated
+            # No action leads to the first observation of an episode.
+            action = -1 if has_ended else int(rng.integers(self.n_actions))
+            if has_ended:
+                observation, has_ended = self.reset(), False
+            else:
+                observation, _, *ends = self.step(action)
+                has_ended = any(ends)
             seen.append(observation)
-            is_first.append(False)
             actions.append(action)
-        return Walk(np.array(seen), np.array(is_first), np.array(actions), self.n_actions)
+        taken = np.array(actions)
+        return Walk(np.array(seen), taken < 0, taken, self.n_actions)
 
     def _checked(self, observation: object) -> Floats:
         if type(observation) is np.ndarray and observation.dtype.kind in "fiu":

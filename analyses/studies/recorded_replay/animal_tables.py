@@ -29,7 +29,7 @@ from analyses.recordings.prepare.place_fields import running
 from analyses.recordings.prepare.session import Session
 from analyses.recordings.readers.track_graphs import draw_track
 from analyses.recordings.recover.shares import recorded_shares
-from analyses.reports.animals import COUNTED, describe_epochs, report_of_animal
+from analyses.reports.animals import COUNTED, report_of_animal
 from analyses.reports.preparation import explanations_of, notes_of
 from analyses.reports.recorded import LEAST_SEQUENCES, enough_sequences
 from analyses.studies.recorded_replay.plan import RecordingPlan
@@ -69,7 +69,6 @@ def analyse(plan: RecordingPlan, results: Results, group: str, ending: str = "")
         nwb_note = f"There is no {path.name}: {error}"
     statistics = recorded_statistics([found], landmarks_of(plan))
     accounts = beside_predictions(enough_sequences(statistics), plan.predictions)
-    epochs = epoch_tables(found, plan.epochs, landmarks_of(plan), recording, plan.seed)
     calibration = [] if found.calibration is None else [found.calibration]
     notes = [("data", note) for note in notes_of(found)]
     notes += [("replay", note) for note in explanations_of(found)]
@@ -93,12 +92,9 @@ def analyse(plan: RecordingPlan, results: Results, group: str, ending: str = "")
         "chance.csv": found.chance,
         "notes.csv": pd.DataFrame(notes, columns=["about", "note"]),
         "calibration.csv": pd.DataFrame(calibration, columns=Calibration._fields),
-        **epochs,
+        **epoch_tables(found, plan.epochs, landmarks_of(plan), recording, plan.seed),
     }
-    report = report_of_animal(
-        found, tables, shares.note, [*LEFT_OUT.values()],
-        describe_epochs(epochs, len(found.events)), nwb_note,
-    )  # fmt: skip
+    report = report_of_animal(found, tables, shares.note, [*LEFT_OUT.values()], nwb_note)
     with replacing(results.folder / f"report{ending}.md") as beside:
         beside.write_text(report, "utf-8")
     return Analysed(found, tables)

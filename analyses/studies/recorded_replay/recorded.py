@@ -64,7 +64,7 @@ from analyses.recordings.decide.controls import Calibration
 from analyses.recordings.decide.scoring import Scored, n_blocks, score_block
 from analyses.recordings.readers.epochs import check_apart
 from analyses.recordings.recover.simulated_recording import simulated_recording
-from analyses.reports.animals import describe_epochs_of_all, report_of_animals
+from analyses.reports.animals import report_of_animals
 from analyses.reports.recorded import (
     LEAST_SEQUENCES,
     count_replay,
@@ -166,9 +166,8 @@ def _summarise(plan: RecordingPlan | AnimalsPlan, results: Results) -> dict[str,
         **epochs_of_all(tables),
     }
     animals = {name: each.found for name, each in analysed.items()}
-    epochs = describe_epochs_of_all(tables)
     with replacing(results.folder / "report.md") as beside:
-        report = report_of_animals(animals, tables, first.session.judgement, epochs)
+        report = report_of_animals(animals, tables, first.session.judgement)
         beside.write_text(report, "utf-8")
     return tables
 
