@@ -176,10 +176,8 @@ def mean_share_interval(table: pd.DataFrame, share: str, n: str, by: Sequence[st
     return found.assign(ci_low=low, ci_high=high).drop(columns="each")
 
 
-def wilson_interval(
-    share: npt.ArrayLike, n: npt.ArrayLike, level: float = _LEVEL
-) -> tuple[Floats, Floats]:
-    """Return the Wilson interval of shares of `n` independent events, which may be a fraction.
+def wilson_interval(share: npt.ArrayLike, n: npt.ArrayLike) -> tuple[Floats, Floats]:
+    """Return the 95 % Wilson interval of shares of `n` independent events, which may be a fraction.
 
     Examples
     --------
@@ -188,7 +186,7 @@ def wilson_interval(
     ([0.0, 0.22], [0.39, 0.78])
     """
     value, events = np.asarray(share, dtype=float), np.asarray(n, dtype=float)
-    z = stats.norm.ppf(0.5 + level / 2)
+    z = stats.norm.ppf(0.5 + _LEVEL / 2)
     middle = (value + z**2 / (2 * events)) / (1 + z**2 / events)
     half = z * np.sqrt(value * (1 - value) / events + (z / (2 * events)) ** 2) / (1 + z**2 / events)
     return np.maximum(middle - half, 0.0), np.minimum(middle + half, 1.0)

@@ -249,7 +249,17 @@ def replaying_animals(
             )
     for run, listed in reactivations_by_run(log, paths):
         own = name if len(runs) == 1 else f"{name}_{run}"
-        reactivated = listed if paths is None else _turned(listed, of_run(log, "steps", run))
+        reactivated = listed
+        if paths is not None:
+            # An animal that turns at the end of a track, and waits, is already in the last state
+            # but one: what comes after the first move of a lap is at the end of the lap before.
+            steps = of_run(log, "steps", run)
+            ended = (steps["terminated"] | steps["truncated"])[:-1]
+            turns = np.flatnonzero(ended & (steps["next_state"][:-1] == steps["state"][1:])) + 1
+            step, phase = listed["step"], listed["phase"]
+            waits = (phase == PHASES.index("step")) & np.isin(step, turns)
+            phase = np.where(waits, PHASES.index("episode_end"), phase).astype(np.int8)
+            reactivated = {**listed, "step": step - waits, "phase": phase}
         animal = _animal(own, log, run, reactivated, rewards, detection)
         if paths is not None and "event" in paths:  # as they are named elsewhere
             names = check_column(paths, "event", "paths", kind="whole", at_least=0)
@@ -257,19 +267,6 @@ def replaying_animals(
             animal = replace(animal, replayed=replayed)
         found.append(animal)
     return found
-
-
-def _turned(reactivated: Columns, steps: Columns) -> Columns:
-    """Count what comes after the first move of a lap as replay at the end of the lap before.
-
-    An animal that turns at the end of a track, and waits, is already in the last state but one.
-    """
-    ended = steps["terminated"] | steps["truncated"]
-    turns = np.flatnonzero(ended[:-1] & (steps["next_state"][:-1] == steps["state"][1:])) + 1
-    step, phase = reactivated["step"], reactivated["phase"]
-    waits = (phase == PHASES.index("step")) & np.isin(step, turns)
-    phase = np.where(waits, PHASES.index("episode_end"), phase).astype(np.int8)
-    return {**reactivated, "step": step - waits, "phase": phase}
 
 
 def experienced_animal(

@@ -95,7 +95,15 @@ def sequenceness(
             "transitions must have a row and a column for each of three or more states, got the "
             f"shape {wanted.shape}."
         )
-    orders = _orders(n, n_permutations, np.random.default_rng(check_seed(seed)))
+    rng = np.random.default_rng(check_seed(seed))
+    if n_permutations > factorial(n) - 1:
+        raise ValueError(
+            f"{n} states have {factorial(n) - 1:,} other orders: n_permutations must not be larger."
+        )
+    drawn = {tuple(range(n)): None}  # the given order first, and all others once
+    while len(drawn) <= n_permutations:
+        drawn[tuple(rng.permutation(n).tolist())] = None
+    orders = np.array(list(drawn))
     total = np.zeros((len(orders), lags, 2))
     for number, each in enumerate(activity):
         known = check_array(each, f"activity {number}", kind="number", n_dims=2)
@@ -151,18 +159,6 @@ def backward_minus_forward(
         _coefficients(activity, 1, None), transitions, np.arange(n)[None]
     )
     return float(backward - forward)
-
-
-def _orders(n: int, n_permutations: int, rng: np.random.Generator) -> Ints:
-    """Draw different orders of the states; the first is the given one."""
-    if n_permutations > factorial(n) - 1:
-        raise ValueError(
-            f"{n} states have {factorial(n) - 1:,} other orders: n_permutations must not be larger."
-        )
-    drawn = {tuple(range(n)): None}
-    while len(drawn) <= n_permutations:
-        drawn[tuple(rng.permutation(n).tolist())] = None
-    return np.array(list(drawn))
 
 
 def _coefficients(activity: Floats, max_lag: int, period: int | None) -> Floats:

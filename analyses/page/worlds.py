@@ -115,7 +115,13 @@ def describe_world(
         columns["barrier_one"], columns["barrier_other"] = shut.T
     else:
         is_scaled = mdp.position is not None and shared is None
-        is_track = is_scaled and (mdp.labels is not None or _leads_back(mdp))
+        is_track = is_scaled and mdp.labels is not None
+        if is_scaled and mdp.labels is None:
+            # In a tree no state is reached again, and positions have no scale.
+            state = mdp.transition_rows() // mdp.n_actions
+            moves = nx.DiGraph(zip(state.tolist(), mdp.successor.tolist(), strict=True))
+            moves.remove_edges_from(list(nx.selfloop_edges(moves)))
+            is_track = not nx.is_directed_acyclic_graph(moves)
         style, unit = ("track", 2 * HALF_WIDTH) if is_track else ("graph", 0.0)
     floor = unit
     degrees = np.bincount(pairs.ravel())
@@ -189,14 +195,6 @@ def world_of_moves(state: Int32s, next_state: Int32s) -> MDP:
         action_names=["go"],
         name="unknown",
     )
-
-
-def _leads_back(mdp: MDP) -> bool:
-    """Whether some state can be reached again, unlike in a tree, whose positions have no scale."""
-    state = mdp.transition_rows() // mdp.n_actions
-    graph = nx.DiGraph(zip(state.tolist(), mdp.successor.tolist(), strict=True))
-    graph.remove_edges_from(list(nx.selfloop_edges(graph)))
-    return not nx.is_directed_acyclic_graph(graph)
 
 
 def _text(label: object) -> str:

@@ -55,16 +55,6 @@ _NOTE = (
 )
 
 
-def _short(evidence: pd.DataFrame) -> dict[str, str]:
-    """Label accounts; a star marks those with the parameters of their authors."""
-    each = evidence.drop_duplicates("account")
-    named = zip(each["account"].astype(str), each["as_published"].astype(bool), strict=True)
-    return {
-        name: label(account_of(name)) + "*" if published else label(name)
-        for name, published in named
-    }
-
-
 @drawing
 def page_figure(evidence: pd.DataFrame, sums: pd.DataFrame) -> Figure:
     """Draw how much more probable each account makes each study than a uniform prediction does.
@@ -218,7 +208,13 @@ def _panel_height(rows: pd.DataFrame) -> float:
 @drawing
 def _study_figure(rows: pd.DataFrame) -> Figure:
     findings = list(dict.fromkeys(rows["finding"]))
-    short = _short(rows)
+    # A star marks accounts with the parameters of their authors.
+    each = rows.drop_duplicates("account")
+    named = zip(each["account"].astype(str), each["as_published"].astype(bool), strict=True)
+    short = {
+        name: label(account_of(name)) + "*" if published else label(name)
+        for name, published in named
+    }
     # One question may be answered by the order of its answers; several have the order of all.
     ordered = rows.sort_values("evidence", ascending=False, kind="stable")
     accounts = list(dict.fromkeys((ordered if len(findings) == 1 else rows)["account"]))

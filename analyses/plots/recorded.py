@@ -465,6 +465,13 @@ def _figure(rows: pd.DataFrame, n_columns: int, width_cm: float) -> Figure:
         {"label": "Account, 90 % of studies", "color": _ACCOUNT, "marker": "o"},
         {"label": "Control", "color": _CONTROL, "marker": "o", "markerfacecolor": "white"},
     ]
+    # Some statistics have no interval, here or as published.
+    known = {
+        "here": rows["ci_low"].notna().any(),
+        "as published": (rows["published_low"] < rows["published_high"]).any(),
+    }
+    where = " and ".join(name for name, is_known in known.items() if is_known)
+    note = f"Bands: 95 % intervals of the value, {where}." if where else "No intervals are known."
     n_columns = min(n_columns, len(findings))
     width_cm = min(width_cm, max(_NAMES + _WIDEST * n_columns, COLUMN_WIDTH))
     figure, axes = grid(
@@ -475,22 +482,12 @@ def _figure(rows: pd.DataFrame, n_columns: int, width_cm: float) -> Figure:
         legend=looks,
         labels_cm=_NAMES,
         letters=False,
-        note=_bands(rows),
+        note=note,
         sharey=True,
     )
     for ax, finding in zip(axes, findings, strict=True):
         plot_beside_accounts(rows[rows["finding"] == finding], ax)
     return figure
-
-
-def _bands(rows: pd.DataFrame) -> str:
-    """Say which intervals are drawn: some statistics have none, here or as published."""
-    known = {
-        "here": rows["ci_low"].notna().any(),
-        "as published": (rows["published_low"] < rows["published_high"]).any(),
-    }
-    where = " and ".join(name for name, is_known in known.items() if is_known)
-    return f"Bands: 95 % intervals of the value, {where}." if where else "No intervals are known."
 
 
 @drawing

@@ -30,7 +30,6 @@ from analyses.studies.recorded_replay.animal_figures import read_evidence, reade
 from replay.checks import check_list, check_number, unknown_name
 from replay.files import check_path, inside, replacing
 from replay.log.event_log import EventLog
-from replay.worlds.mdp import MDP
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -151,19 +150,16 @@ def read_decoded(folder: str | Path) -> list[DecodedResults]:
         world = world_of(read_track(inside(folder, "track.json")), state_size)
         first = results.read("events.csv")
         names = first["animal"].astype(str).unique() if "animal" in first else [""]
-        return [_decoded_animal(results, world, name) for name in names]
-
-
-def _decoded_animal(results: Results, world: MDP, animal: str) -> DecodedResults:
-    """Read the results of one animal; `animal` is empty if there is but one."""
-    read = reader_of(results, animal)
-    events, sequences, paths, steps = map(read, _DECODED)
-    check_decoded(events, sequences)  # here, where the folder is known
-    has_evidence = all(inside(results.folder, name).is_file() for name in EVIDENCE)
-    return DecodedResults(
-        events, sequences, paths, EventLog({"steps": steps}, mdp=world), animal,
-        read_evidence(results, read) if has_evidence else None,
-    )  # fmt: skip
+        has_evidence = all(inside(results.folder, name).is_file() for name in EVIDENCE)
+        animals = []
+        for name in names:
+            read = reader_of(results, name)
+            events, sequences, paths, steps = map(read, _DECODED)
+            check_decoded(events, sequences)  # here, where the folder is known
+            log = EventLog({"steps": steps}, mdp=world)
+            evidence = read_evidence(results, read) if has_evidence else None
+            animals.append(DecodedResults(events, sequences, paths, log, name, evidence))
+        return animals
 
 
 def _kept_logs(folder: Path, experiment: str | None, learners: Sequence[str]) -> list[EventLog]:

@@ -156,7 +156,17 @@ def from_ascii(text: str, cell_size: float = 10.0, name: str = "maze") -> MDP:
             f"got {np.count_nonzero(goal)} goals, {np.count_nonzero(start)} starts."
         )
     maze = _maze(drawn != "#", goal, start, cell_size, name)
-    return _with_barriers(maze, between) if len(between) else maze
+    if not len(between):
+        return maze
+    number = {label: state for state, label in enumerate(maze.labels or ())}
+    pairs = [[number.get((x, y), -1) for x, y in pair] for pair in between.tolist()]
+    pairs = [pair for pair in pairs if min(pair) >= 0]  # beside walls there are no moves to close
+    closed = np.array(pairs, dtype=np.int64).reshape(-1, 2)
+    moves = maze.transitions()
+    size = (maze.n_states, 1)
+    made = np.sort(np.column_stack((moves.state, moves.next_state)), axis=1)
+    is_closed = np.isin(made @ size, np.sort(closed, axis=1) @ size)
+    return MDP.from_transitions(**close_moves(moves, is_closed)._asdict())
 
 
 def _read_barriers(lines: list[str]) -> tuple[list[str], Ints]:
@@ -181,18 +191,6 @@ def _read_barriers(lines: list[str]) -> tuple[list[str], Ints]:
             elif drawn == "-" and not place % 2:
                 found.append(((x, y), (x, y - 1)))
     return [line[::2] for line in lines[::2]], np.array(found, dtype=np.int64).reshape(-1, 2, 2)
-
-
-def _with_barriers(maze: MDP, between: Ints) -> MDP:
-    """Close the moves between pairs of cells, shape (n, 2, 2); beside walls there are none."""
-    number = {label: state for state, label in enumerate(maze.labels or ())}
-    pairs = [[number.get((x, y), -1) for x, y in pair] for pair in between.tolist()]
-    closed = np.array([pair for pair in pairs if min(pair) >= 0], dtype=np.int64).reshape(-1, 2)
-    moves = maze.transitions()
-    size = (maze.n_states, 1)
-    made = np.sort(np.column_stack((moves.state, moves.next_state)), axis=1)
-    is_closed = np.isin(made @ size, np.sort(closed, axis=1) @ size)
-    return MDP.from_transitions(**close_moves(moves, is_closed)._asdict())
 
 
 def open_maze(scale: int = 1, random_starts: bool = False) -> MDP:

@@ -178,7 +178,7 @@ def _interval(measured: _Measured, *, is_rate: bool) -> tuple[float, float, floa
             float(low),
             float(stats.chi2.ppf(0.5 + _LEVEL / 2, 2 * count + 2) / 2 / exposure),
         )
-    ends = wilson_interval(value, total * fewer, _LEVEL)
+    ends = wilson_interval(value, total * fewer)
     return value, float(ends[0]), float(ends[1])
 
 

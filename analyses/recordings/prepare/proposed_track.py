@@ -80,7 +80,10 @@ def proposed_track(position: object) -> nx.Graph:
     typical = float(np.median(np.repeat(smooth, visits.astype(int).ravel())))
     # Frames of a camera that is far away leave gaps of a bin or two between positions.
     ran = ndimage.binary_closing(smooth > _LEAST_VISITS * typical, iterations=2)
-    ran = _without_holes(ran)
+    # Holes that are smaller than what a corridor could surround are none.
+    holes, n_holes = ndimage.label(~ran)
+    sizes = ndimage.sum_labels(~ran, holes, np.arange(n_holes + 1))
+    ran |= (sizes < 0.02 * _N_BINS**2)[holes] & ~ran
     width = ndimage.distance_transform_edt(ran)
     graph = _graph_of(_thinned(ran))
     _prune(graph, width)
@@ -143,15 +146,6 @@ def _visits(xy: Floats, begin: Floats, size: float, shape: NDArray[np.integer]) 
     counts = np.zeros(shape)
     np.add.at(counts, tuple(entered.T), 1.0)
     return counts
-
-
-def _without_holes(ran: Bools) -> Bools:
-    """Fill holes that are smaller than what a corridor could surround."""
-    holes, n = ndimage.label(~ran)
-    sizes = ndimage.sum_labels(~ran, holes, np.arange(n + 1))
-    small = sizes < 0.02 * _N_BINS**2
-    filled: Bools = ran | small[holes] & ~ran
-    return filled
 
 
 def _thinned(shape: Bools) -> Bools:

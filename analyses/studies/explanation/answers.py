@@ -348,9 +348,23 @@ def statistics_of(animal: ReplayingAnimal, samples: Sequence[Replayed]) -> pd.Da
     if world is None or world.position is None or not any(len(each.lap) for each in samples):
         empty = pd.DataFrame({"sample": [], "statistic": [], "value": [], "null": []})
         return empty.astype({"statistic": str})  # read again, it is still a column of names
-    task = task_of_track(world, animal.landmarks)
-    log = EventLog({"steps": animal.log.columns("steps")}, mdp=task.world)
-    laps = _laps(animal)
+    task, steps = task_of_track(world, animal.landmarks), animal.log.columns("steps")
+    log = EventLog({"steps": steps}, mdp=task.world)
+    laps = pd.DataFrame(
+        {
+            "episode": steps["episode"],
+            "start": steps["state"],
+            "end": steps["next_state"],
+            "reward": steps["reward"],
+        }
+    )
+    laps = laps.groupby("episode", sort=True, as_index=False).agg(
+        {"start": "first", "end": "last", "reward": "sum"}
+    )
+    # Pauses at rest are counted with the lap that they follow.
+    at_rest = animal.pauses.loc[animal.pauses["phase"] == "rest", "step"].to_numpy(np.int64)
+    n_rest = np.bincount(animal.lap_of_step[at_rest], minlength=len(laps))
+    laps = laps.assign(block="run", lap="", n_rest=n_rest)
     runs = []
     for number, each in enumerate(samples):
         # A sequence is an event of its own; accounts are compared with an animal in pauses alone.
@@ -391,22 +405,3 @@ def beside_own_accounts(
         label=[STATISTICS[name].label for name in table["statistic"]],
         is_control=table["account"].isin(controls),
     )
-
-
-def _laps(animal: ReplayingAnimal) -> pd.DataFrame:
-    """List the laps, with what was paid in each and the number of pauses at rest after it."""
-    steps = animal.log.columns("steps")
-    laps = pd.DataFrame(
-        {
-            "episode": steps["episode"],
-            "start": steps["state"],
-            "end": steps["next_state"],
-            "reward": steps["reward"],
-        }
-    )
-    laps = laps.groupby("episode", sort=True, as_index=False).agg(
-        {"start": "first", "end": "last", "reward": "sum"}
-    )
-    at_rest = animal.pauses.loc[animal.pauses["phase"] == "rest", "step"].to_numpy(np.int64)
-    n_rest = np.bincount(animal.lap_of_step[at_rest], minlength=len(laps))
-    return laps.assign(block="run", lap="", n_rest=n_rest)
