@@ -40,7 +40,6 @@ from analyses.measures import QUESTIONS
 from analyses.recordings import find_replay
 from analyses.recordings.basics.settings import Judgement
 from analyses.recordings.recover.simulated_recording import simulated_recording
-from analyses.sequences.detection import Detection
 from analyses.sequences.sequences import Lists
 from analyses.studies.explanation import answers, identify
 from analyses.studies.explanation import explain as explanation
@@ -84,8 +83,8 @@ STEPS = pd.DataFrame(
 ENDS = np.flatnonzero(STEPS["terminated"])
 
 
-def rat(paths, **options):
-    [animal] = replaying_animals(EventLog({"steps": STEPS}), paths, **options)
+def rat(paths):
+    [animal] = replaying_animals(EventLog({"steps": STEPS}), paths)
     return animal
 
 
@@ -104,8 +103,8 @@ def test_another_phase_is_another_animal():
 
 def test_pauses_of_rest_are_as_many_as_its_sequences():
     """A model's log has all pauses of one rest in one event; accounts must not replay less."""
-    paths = pd.DataFrame({"step": [4], "phase": "rest", "states": [[3, 2, 1, 0, 5, 4, 1, 0]]})
-    animal = rat(paths, detection=Detection(3))
+    paths = pd.DataFrame({"step": [4], "phase": "rest", "states": [[0, 1, 2, 3, 5, 4, 1, 0]]})
+    animal = rat(paths)
     assert len(animal.replayed.lap) == 2
     assert animal.pauses["phase"].value_counts()["rest"] == 2
 

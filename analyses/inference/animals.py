@@ -24,7 +24,7 @@ from analyses.inference.moves import (
     paid_by_step,
     transitions_of,
 )
-from analyses.sequences.detection import RECORDED, Detection
+from analyses.sequences.detection import RECORDED
 from analyses.sequences.place_sequences import headings_along, runs_along
 from analyses.sequences.reactivations import reactivations_by_run
 from analyses.sequences.sequences import Columns, Lists, Logged, log_of, of_run, runs_of
@@ -121,7 +121,6 @@ class ReplayingAnimal:
     # The same, in the states of `headings` if there are any, as learners are fed with it.
     experience: RecordedExperience
     pauses: pd.DataFrame  # `step, phase`: where an account may replay
-    detection: Detection  # what counts as a sequence, of the animal and of accounts
     replayed: Replayed
     notes: tuple[str, ...] = ()  # what was read, and what was left out
     # Name of a landmark -> nodes of the track, for statistics of replay.
@@ -191,7 +190,7 @@ class ReplayingAnimal:
 
     def found(self, reactivated: Columns) -> Replayed:
         """Find the sequences in reactivated places, by the same criteria for animal and model."""
-        rows, states = runs_along(reactivated, self.track, self.detection)
+        rows, states = runs_along(reactivated, self.track, RECORDED)
         step = reactivated["step"][rows]
         laps = self.lap_of_step
         lap = np.where(step < 0, 0, laps[np.clip(step, 0, len(laps) - 1)]).astype(np.int32)
@@ -218,7 +217,7 @@ class ReplayingAnimal:
             arrays += [mdp.start_probability, mdp.terminal]
         phases = self.pauses["phase"].astype(str).tolist()
         given = () if self.conditions is None else (self.conditions.to_csv(index=False),)
-        content = hashlib.sha256(repr((tuple(self.detection), phases, *given)).encode())
+        content = hashlib.sha256(repr((tuple(RECORDED), phases, *given)).encode())
         for part in arrays:
             content.update(np.ascontiguousarray(part).tobytes())
         return content.hexdigest()
@@ -230,7 +229,6 @@ def replaying_animals(
     *,
     name: str = "animal",
     rewards: Mapping[int, float] | pd.DataFrame | None = None,
-    detection: Detection = RECORDED,
 ) -> list[ReplayingAnimal]:
     """Prepare the animals of a log for inference; each of its runs is an animal.
 
@@ -260,7 +258,7 @@ def replaying_animals(
             waits = (phase == PHASES.index("step")) & np.isin(step, turns)
             phase = np.where(waits, PHASES.index("episode_end"), phase).astype(np.int8)
             reactivated = {**listed, "step": step - waits, "phase": phase}
-        animal = _animal(own, log, run, reactivated, rewards, detection)
+        animal = _animal(own, log, run, reactivated, rewards)
         if paths is not None and "event" in paths:  # as they are named elsewhere
             names = check_column(paths, "event", "paths", kind="whole", at_least=0)
             replayed = animal.replayed._replace(event=names[animal.replayed.event])
@@ -285,7 +283,7 @@ def experienced_animal(
     nothing = pd.DataFrame({"step": [0], "states": [[]]}).iloc[:0]
     [(run, reactivated)] = reactivations_by_run(log, nothing)
     steps = of_run(log, "steps", run)
-    animal = _experienced(name, steps, log.mdp, reactivated, rewards, RECORDED, told > 0)
+    animal = _experienced(name, steps, log.mdp, reactivated, rewards, told > 0)
     return replace(animal, told=told) if animal.headings is not None else animal
 
 
@@ -295,12 +293,11 @@ def _animal(
     run: int,
     reactivated: Columns,
     rewards: Mapping[int, float] | pd.DataFrame | None,
-    detection: Detection,
 ) -> ReplayingAnimal:
     steps = of_run(log, "steps", run)
     along = reactivated.get("along", np.zeros(1))
     are_told = float(np.mean(along != 0)) >= _LEAST_TOLD
-    animal = _experienced(name, steps, log.mdp, reactivated, rewards, detection, are_told)
+    animal = _experienced(name, steps, log.mdp, reactivated, rewards, are_told)
     replayed, notes = animal.found(reactivated), []
     n_found, n_events = len(replayed.lap), len(np.unique(reactivated["event"]))
     known = [*animal.track.graph]
@@ -322,11 +319,11 @@ def _animal(
         )
     if n_found < 1:
         raise ValueError(
-            f"{name} has {n_events} replay events, but no sequence of {detection.min_length} or "
+            f"{name} has {n_events} replay events, but no sequence of {RECORDED.min_length} or "
             "more neighbouring places: there is nothing to explain."
         )
     notes.append(
-        f"{name}: {n_found:,} sequences of {detection.min_length} or more places in {n_events:,} "
+        f"{name}: {n_found:,} sequences of {RECORDED.min_length} or more places in {n_events:,} "
         f"replay events, and {len(steps['step']):,} moves in {len(animal.places.goal):,} laps."
     )
     told = float(np.mean(replayed.is_told))
@@ -375,7 +372,6 @@ def _experienced(
     mdp: MDP | None,
     reactivated: Columns,
     rewards: Mapping[int, float] | pd.DataFrame | None,
-    detection: Detection,
     with_headings: bool,
 ) -> ReplayingAnimal:
     """Check the moves of an animal; `reactivated` says when it rested."""
@@ -419,7 +415,7 @@ def _experienced(
             rest=dict(zip((at_rest.index + 1).tolist(), at_rest.tolist(), strict=True)),
             paused=pauses.loc[pauses["phase"] == "step", "step"] + 1,
         )  # fmt: skip
-        return ReplayingAnimal(name, moves, experience, pauses, detection, empty, headings=headings)
+        return ReplayingAnimal(name, moves, experience, pauses, empty, headings=headings)
 
     return pausing(pausing(empty).found(reactivated))
 
