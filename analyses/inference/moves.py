@@ -139,24 +139,23 @@ def paid_by_step(
     if isinstance(rewards, pd.DataFrame):
         table = check_rewards(rewards, "rewards")
         if "time" in table:
-            rewards = pd.DataFrame({"step": _steps_at(table["time"], steps, name),
-                                    "reward": table["reward"]})  # fmt: skip
+            time, clock = table["time"], steps["time"]
+            if np.isnan(clock).any():
+                raise ValueError(
+                    f"Rewards have times, but moves of {name} have none: give their 'time'."
+                )
+            latest = 2 * clock[-1] - clock[0]  # a clock in ms is far beyond
+            if len(time) and not clock[0] <= time.min() <= time.max() <= latest:
+                raise ValueError(
+                    f"Rewards of {name} come from {time.min():,.1f} to {time.max():,.1f} s, but "
+                    f"its moves from {clock[0]:,.1f} to {clock[-1]:,.1f} s: both must be in "
+                    "seconds on one clock."
+                )
+            step = np.searchsorted(clock, time, side="right") - 1
+            rewards = pd.DataFrame({"step": step, "reward": table["reward"]})
         elif not {*table} <= {"state", "step", "reward"}:
             rewards = _paid_visits(table, steps, world, name)
     return paid_rewards(rewards, steps["state"], steps["next_state"], world.n_states)
-
-
-def _steps_at(time: pd.Series, steps: Columns, name: str) -> Ints:
-    """Find the latest step before each reward."""
-    clock = steps["time"]
-    if np.isnan(clock).any():
-        raise ValueError(f"Rewards have times, but moves of {name} have none: give their 'time'.")
-    if len(time) and not clock[0] <= time.min() <= time.max() <= 2 * clock[-1] - clock[0]:
-        raise ValueError(
-            f"Rewards of {name} come from {time.min():,.1f} to {time.max():,.1f} s, but its moves "
-            f"from {clock[0]:,.1f} to {clock[-1]:,.1f} s: both must be in seconds on one clock."
-        )
-    return np.searchsorted(clock, time, side="right") - 1
 
 
 def _paid_visits(table: pd.DataFrame, steps: Columns, world: MDP, name: str) -> pd.DataFrame:

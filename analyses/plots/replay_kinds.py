@@ -202,7 +202,15 @@ def replay_kinds_figure(replay_kinds: pd.DataFrame, *, width_cm: float = FULL_WI
     if len(silent) == len(total):
         silent = []
     table = replay_kinds[~replay_kinds["learner"].isin(silent)]
-    panels = _alike(table, experiments)
+    # Experiments and chains in which all learners have the same shares, to a thousandth.
+    alike: dict[object, list[tuple[str, str]]] = {}
+    for experiment in experiments:
+        for chains in in_order(table["chains"], tuple(_CHAINS)):
+            own = table[(table["experiment"] == experiment) & (table["chains"] == chains)]
+            own = own[own["count"] > 0]
+            shares = zip(own["learner"], own["kind"], own["share"].round(3), strict=True)
+            alike.setdefault(frozenset(shares), []).append((experiment, chains))
+    panels = list(alike.values())
     n = count_range(table.get("n_units", ()), "world")
     visible = _occurring(table)
     some = kind_looks(table.loc[table["count"] > 0, "kind"].unique()).values()
@@ -228,7 +236,7 @@ def replay_kinds_figure(replay_kinds: pd.DataFrame, *, width_cm: float = FULL_WI
             table[(table["experiment"] == experiment) & (table["chains"] == chains)]
             for experiment, chains in pairs
         ]
-        counts = [own.groupby("learner", observed=True)["count"].sum() for own in rows]
+        counts = [each.groupby("learner", observed=True)["count"].sum() for each in rows]
         sizes = {}
         for name in table["learner"].unique():
             ends = {f(int(count.get(name, 0)) for count in counts) for f in (min, max)}
@@ -236,18 +244,6 @@ def replay_kinds_figure(replay_kinds: pd.DataFrame, *, width_cm: float = FULL_WI
         plot_replay_kinds(rows[0], ax, sizes)
     keep_outer_labels(axes)
     return figure
-
-
-def _alike(table: pd.DataFrame, experiments: list[str]) -> list[list[tuple[str, str]]]:
-    """Group experiments and chains in which all learners have the same shares."""
-    alike: dict[object, list[tuple[str, str]]] = {}
-    for experiment in experiments:
-        for chains in in_order(table["chains"], tuple(_CHAINS)):
-            rows = table[(table["experiment"] == experiment) & (table["chains"] == chains)]
-            some = rows[rows["count"] > 0]
-            shares = zip(some["learner"], some["kind"], some["share"].round(3), strict=True)
-            alike.setdefault(frozenset(shares), []).append((experiment, chains))
-    return list(alike.values())
 
 
 def _described(pairs: list[tuple[str, str]]) -> str:

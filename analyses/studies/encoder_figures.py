@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import pandas as pd
-from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from analyses.plots.layers import draw_rows, name_rows
 from analyses.plots.panels import drawing, fitting_columns, grid
 from analyses.plots.style import (
     FULL_WIDTH,
-    Look,
     count_range,
     kind_looks,
     label,
@@ -117,31 +115,28 @@ def kinds_in_codes_figure(kinds: pd.DataFrame, *, width_cm: float = FULL_WIDTH) 
         "knows, below in the places that the codes stand for.",
     )  # fmt: skip
     for ax, name in zip(axes, learners, strict=True):
-        _draw_kinds(shares[shares["learner"] == name], ax, shown, looks)
+        rows = shares[shares["learner"] == name]
+        encoders = _encoders(rows)
+        for above, states in ((-0.5, "codes"), (0.5, "places")):
+            of_states = rows[rows["states"] == states]
+            left = pd.Series(0.0, index=[*encoders])
+            for kind in shown:
+                own = of_states[of_states["kind"] == kind].set_index("encoder")["share"]
+                width = own.reindex([*encoders], fill_value=0.0)
+                y = [place + 0.4 * above for place in range(len(encoders))]
+                ax.barh(
+                    y, width, 0.34, left=left, color=looks[kind]["color"], linewidth=0,
+                    hatch=looks[kind].get("hatch", ""), edgecolor="white",
+                )  # fmt: skip
+                left += width
+        name_rows(ax, encoders.values())
+        ax.set(xlim=(0, 1), xlabel="Share of events")
     return figure
 
 
 def _encoders(rows: pd.DataFrame) -> dict[str, str]:
     names = in_order(rows["encoder"], _ENCODERS)
     return {name: _ENCODERS.get(name, label(name)) for name in names}
-
-
-def _draw_kinds(rows: pd.DataFrame, ax: Axes, kinds: list[str], looks: dict[str, Look]) -> None:
-    encoders = _encoders(rows)
-    for k, states in enumerate(("codes", "places")):
-        of_states = rows[rows["states"] == states]
-        left = pd.Series(0.0, index=[*encoders])
-        for kind in kinds:
-            own = of_states[of_states["kind"] == kind].set_index("encoder")["share"]
-            width = own.reindex([*encoders], fill_value=0.0)
-            y = [place + 0.4 * (k - 0.5) for place in range(len(encoders))]
-            ax.barh(
-                y, width, 0.34, left=left, color=looks[kind]["color"], linewidth=0,
-                hatch=looks[kind].get("hatch", ""), edgecolor="white",
-            )  # fmt: skip
-            left += width
-    name_rows(ax, encoders.values())
-    ax.set(xlim=(0, 1), xlabel="Share of events")
 
 
 @drawing

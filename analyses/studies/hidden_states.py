@@ -143,23 +143,18 @@ def _summarise(plan: SizedPlan, results: Results) -> dict[str, pd.DataFrame]:
     ahead = others.assign(value=others["value_of_sweeping"] - others["value"])
     kinds = results.read_pieces("kinds")
     shares = kinds.groupby(["world", "encoder", "learner", "states", "kind"])["share"].sum()
+    counts = results.read_pieces("walks").groupby(["world", "n_before"])["value"]
+    walks = counts.agg(["sum", "size"]).astype(int)
+    found = [stats.binomtest(k, n).proportion_ci(0.95, "wilson") for k, n in walks.to_numpy()]
+    low, high = np.array(found).T
+    walks = walks.assign(mean=walks["sum"] / walks["size"], ci_low=low, ci_high=high)
+    walks = walks.rename(columns={"size": "n"}).reset_index()
     return {
         "hidden_states.csv": table.merge(means.mean().reset_index(), on=by),
         "sweeping_ahead.csv": mean_interval(ahead, "value", by),
-        "recovered_states.csv": _recovered(results.read_pieces("walks")),
+        "recovered_states.csv": walks[["world", "n_before", "mean", "ci_low", "ci_high", "n"]],
         "kinds_of_hidden_states.csv": (shares / plan.pieces[WORLDS[0]]).reset_index(),
     }
-
-
-def _recovered(walks: pd.DataFrame) -> pd.DataFrame:
-    """Count the runs whose states are recovered, with Wilson intervals of the share."""
-    counts = walks.groupby(["world", "n_before"])["value"].agg(["sum", "size"]).astype(int)
-    found = [stats.binomtest(k, n).proportion_ci(0.95, "wilson") for k, n in counts.to_numpy()]
-    low, high = np.array(found).T
-    table = counts.assign(mean=counts["sum"] / counts["size"], ci_low=low, ci_high=high)
-    return table.rename(columns={"size": "n"}).reset_index()[
-        ["world", "n_before", "mean", "ci_low", "ci_high", "n"]
-    ]
 
 
 _SHOWN = ["world", "encoder", "learner", "mean", "ci_low", "ci_high", "recovered", "agreement"]
