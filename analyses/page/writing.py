@@ -437,7 +437,8 @@ def filled(template: str, data: dict[str, Any], **parts: str) -> str:
     # Nothing in the data can end its element.
     text = text.replace("<", "\\u003c").replace("\u2028", "\\u2028").replace("\u2029", "\\u2029")
     page = _template(template)
-    for name, content in (parts | {"data": text}).items():
+    head = _template("head.html").rstrip()
+    for name, content in (parts | {"head": head, "data": text}).items():
         before, _, after = page.partition(f"{{{{{name}}}}}")
         page = before + content + after
     return page
