@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from analyses.plots.decoded_path import decoded_path_figure as decoded_path_figure
     from analyses.plots.decoded_path import plot_decoded_path as plot_decoded_path
     from analyses.plots.decoded_path import plot_event_path as plot_event_path
+    from analyses.plots.decoded_path import plot_track as plot_track
     from analyses.plots.events import plot_event as plot_event
     from analyses.plots.explanation import explained_maze_figure as explained_maze_figure
     from analyses.plots.explanation import explained_sequences_figure as explained_sequences_figure
@@ -75,6 +76,5 @@ if TYPE_CHECKING:
     from analyses.plots.tasks import plot_task as plot_task
     from analyses.plots.tasks import plot_typical_replay as plot_typical_replay
     from analyses.plots.tasks import task_figure as task_figure
-    from analyses.plots.track import plot_track as plot_track
 
 __getattr__, __dir__, __all__ = offered(__name__)
