@@ -6,7 +6,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from analyses.sequences.detection import RECORDED, Detection
-from replay.checks import check_choice, check_list, check_number, check_whole, shown
 
 if TYPE_CHECKING:
     import networkx as nx
@@ -219,6 +218,8 @@ def judgement_for(graph: nx.Graph | None, **given: Any) -> Judgement:
 
 def check_settings(settings: Settings) -> None:
     """Check the settings of decoding; `check_criteria` checks those of candidates."""
+    from replay.checks import check_choice, check_number, shown  # commands start without numpy
+
     if not isinstance(settings, Settings):
         raise TypeError(f"settings must be Settings(...), got {shown(settings)}.")
     check_number("time_bin", settings.time_bin, at_least=1e-4, at_most=1.0)
@@ -230,6 +231,8 @@ def check_settings(settings: Settings) -> None:
 
 def check_judgement(judgement: Judgement) -> None:
     """Check the criteria for replay."""
+    from replay.checks import check_list, check_number, check_whole
+
     if not isinstance(judgement, Judgement):
         raise TypeError(f"judgement must be a Judgement, got {type(judgement).__name__}.")
     check_number("level", judgement.level, at_least=1e-4, at_most=1)
