@@ -8,8 +8,8 @@ nothing for or against it.
 
 Decoded places may be wrong. Each place that a simulated animal reactivates is replaced, with the
 probability that is given, before sequences are found, so that a classifier learns from sequences
-that are as broken. And a recording shows only a part of replay: decoded paths fall short of their
-ends and turns, and short ones are not found. How much is lost is drawn anew for each simulated
+that are as broken. And a recording shows only a part of replay: decoded paths are straight, fall
+short of their ends, and short ones are not found. How much is lost is drawn anew for each simulated
 animal, so that the answer does not depend on it.
 """
 
@@ -29,7 +29,7 @@ from analyses.sequences.detection import RECORDED
 from analyses.sequences.reactivations import reactivated_by, reactivations_by_run
 from analyses.sequences.sequences import Columns, Lists
 from analyses.sequences.track import graph_of_log
-from replay.checks.arrays import Bools, Floats, Int32s, Ints
+from replay.checks.arrays import Int32s, Ints
 from replay.learners import find_learner
 from replay.simulation.driver import LogWriter
 
@@ -39,8 +39,9 @@ _SHARE_FINER = 0.5
 _ELSEWHERE = np.array([1, 2])  # how often one is used again before another phase, or place
 
 # What is drawn for each simulated animal, and what is not: see `as_decoded`. In places.
-_LOST, _NEXT_LOST, _HALF_FOUND, _LONGEST = (0.4, 0.9), (0.0, 0.4), (4.0, 6.0), (15.0, 40.0)
-_HALF_TO_MOST, _LESS_BY_TURN, _OVERSHOT = 1.2, 0.2, (0.0, 0.01)
+_LOST, _DEAD_LOST, _NEXT_LOST = (0.15, 0.6), (0.8, 1.0), (0.05, 0.5)
+_HALF_FOUND, _BROKEN, _LONGEST = (4.2, 5.8), 2.0, (15.0, 40.0)
+_OVERSHOT = (0.02, 0.1)
 _TIMES = 3
 
 
@@ -114,96 +115,113 @@ def misread(reactivated: Columns, share: float, n_places: int, rng: np.random.Ge
 
 
 def as_decoded(replayed: Replayed, places: Places, rng: np.random.Generator) -> Replayed:
-    """Leave what a recording would show: paths that fall short of ends and turns, few short ones.
+    """Leave what a recording would show: straight stretches of paths, without their ends.
 
-    A decoded path is smooth: the place where it begins, ends or turns back is lost by a chance that
-    is the same for all, but at a dead end of the track it always is; the next places are lost less
-    often. Now and then a neighbour follows that was not replayed. A path is found the more probably
-    the more different places it has, and the fewer turns, unless it lasts longer than a candidate
-    event may. Each sequence is seen three times, with other losses: how many an account replays
-    does not count, and about a third is found.
+    A step back and forth is smoothed out, and where a path turns back, two stretches meet. The
+    place where a stretch begins or ends is lost by a chance that is the same for all, more often at
+    a dead end of the track; the next places are lost less often. Now and then a neighbour follows
+    that was not replayed. A stretch is found the more probably the longer it is, and less if it is
+    not all of its path, unless this lasts longer than a candidate event may. Each path is seen
+    three times, with other losses: how many an account replays does not count.
 
-    All this was measured by what was found of known sequences of all accounts on the W-track: of
-    11,380 in spikes of 60 cells at 4 m/s, and of 2,000 in those of 30 to 120 cells at 4 and 8 m/s.
-    Of ends .57 were lost (with more cells .4, at 8 m/s up to .9), and .04 of the next places; of
-    dead ends all of 3,018, and .4 of the next; turns as ends. Half were found with 4 to 6.3
-    different places, if each turn counts as .2 of a place less; of those longer than .75 s (20
-    places at 4 m/s), .1. Of the places found, .001 were wrong; ends of straight paths went on to a
-    neighbour, or back to one, in up to .007.
+    All this was measured by what `find_replay` found of 6,668 known sequences of six accounts on
+    the W-track, in spikes of 30 to 120 cells at 4 m/s, and of 60 at 8 m/s. Of 2,055 sequences that
+    were found, none went over a turn, and 1,851 were within one stretch, 192 others but for one or
+    two places at an end. Of dead ends .84 to .97 were lost, of other ends .15 to .57, and
+    then .04 to .5 of the next places. Of paths that are one stretch, half were found with 4.3 to
+    5.5 places, of stretches of other paths with 7; of those longer than .75 s (20 places at 4 m/s)
+    hardly any.
     """
-    lost, next_lost, half, longest = (
-        rng.uniform(*each) for each in (_LOST, _NEXT_LOST, _HALF_FOUND, _LONGEST)
+    lost, dead_lost, next_lost, half, longest = (
+        rng.uniform(*each) for each in (_LOST, _DEAD_LOST, _NEXT_LOST, _HALF_FOUND, _LONGEST)
     )
     replayed = replayed.take(np.tile(np.arange(len(replayed.lap)), _TIMES))
-    states, n = replayed.states, len(replayed.lap)
-    place, owner, rows = states.flat, states.owner, np.arange(len(states.flat))
+    rows, begin = _stretches(replayed.states)
+    path, n = replayed.states.owner[rows[begin[:-1]]], np.diff(begin)
+    stretches, is_whole = replayed.take(path), n == replayed.states.length[path]
+    place, along = replayed.states.flat[rows], replayed.along.flat[rows]
     is_dead_end = np.bincount(places.ends[:, 0], minlength=places.n_places) == 1
-    for chance in (np.where(is_dead_end, 1.0, lost), *[np.full(len(is_dead_end), next_lost)] * 2):
-        rows = rows[_shortened(place[rows], owner[rows], chance[place[rows]], rng)]
-    begin = np.searchsorted(owner[rows], np.arange(n + 1))
-    left, along = Lists(place[rows], begin), Lists(replayed.along.flat[rows], begin)
-    n_turns = np.bincount(owner[1:-1][_turns(place, owner)], minlength=n)
-    reach = states.n_different - _LESS_BY_TURN * n_turns
-    is_found = (reach - half) / _HALF_TO_MOST > rng.logistic(size=n)
-    is_found &= (states.length <= longest) & (left.n_different >= RECORDED.min_length)
+    ends = []
+    for end in (place[begin[:-1]], place[begin[1:] - 1]):
+        is_dead, draw = is_dead_end[end], rng.random((3, len(n)))
+        is_lost = draw[0] < np.where(is_dead, dead_lost, lost)
+        # The next places go only with those before them, and not at dead ends.
+        is_next, is_third = is_lost & ~is_dead & (draw[1] < next_lost), draw[2] < next_lost
+        ends.append(is_lost.astype(int) + is_next + (is_next & is_third))
+    length = np.maximum(n - ends[0] - ends[1], 0)
+    kept = np.append(0, np.cumsum(length))
+    at = np.arange(kept[-1]) + np.repeat(begin[:-1] + ends[0] - kept[:-1], length)
+    states, headings = Lists(place[at], kept), Lists(along[at], kept)
+    is_found = n - half - _BROKEN * ~is_whole > rng.logistic(size=len(n))
+    is_found &= (stretches.states.length <= longest) & (states.length >= RECORDED.min_length)
     found = np.flatnonzero(is_found)
-    seen = replayed.take(found)._replace(states=left.take(found), along=along.take(found))
+    seen = stretches.take(found)._replace(states=states.take(found), along=headings.take(found))
     return _overshot(seen, places, rng.uniform(*_OVERSHOT), rng)
+
+
+def _stretches(states: Lists) -> tuple[Ints, Ints]:
+    """Cut paths where they turn back, once steps back and forth are smoothed out.
+
+    Returns the rows of all stretches, where each begins, and their end. A turn belongs to two.
+
+    Examples
+    --------
+    >>> rows, begin = _stretches(Lists.of([[1, 2, 1, 2, 3, 4, 3, 2]]))
+    >>> np.split(np.array([1, 2, 1, 2, 3, 4, 3, 2])[rows], begin[1:-1])
+    [array([1, 2, 3, 4]), array([4, 3, 2])]
+    """
+    place, owner = states.flat, states.owner
+    rows = np.arange(len(place))
+    while True:
+        at, own = place[rows], owner[rows]
+        is_smooth = (at[:-3] == at[2:-1]) & (at[1:-2] == at[3:]) & (own[:-3] == own[3:])
+        # One that overlaps with another before it is looked at again.
+        is_first = is_smooth.copy()
+        for apart in (1, 2, 3):
+            is_first[apart:] &= ~is_smooth[:-apart]
+        if not is_first.any():
+            break
+        rows = np.delete(rows, np.add.outer(np.flatnonzero(is_first), [2, 3]).ravel())
+    at, own = place[rows], owner[rows]
+    is_turn = np.zeros(len(rows), dtype=bool)
+    is_turn[1:-1] = (at[2:] == at[:-2]) & (own[2:] == own[:-2])
+    n_before = np.arange(len(rows)) + np.cumsum(is_turn) - is_turn
+    first = np.append(True, own[1:] != own[:-1])[: len(own)]
+    begin = np.sort(np.concatenate((n_before[first], n_before[is_turn] + 1)))
+    return np.repeat(rows, 1 + is_turn), np.append(begin, len(rows) + is_turn.sum())
 
 
 def _overshot(
     replayed: Replayed, places: Places, chance: float, rng: np.random.Generator
 ) -> Replayed:
-    """Let ends of paths go on, or turn back, to a neighbour of their last place.
+    """Let ends of paths go on to a neighbour of their last place, if there is another.
 
     Examples
     --------
     >>> from types import SimpleNamespace
     >>> from analyses.sequences.sequences import Lists
-    >>> line = SimpleNamespace(ends=np.array([[0, 1], [1, 0]]))  # two places
-    >>> no, states = np.zeros(2, dtype=np.int64), Lists.of([[0], [1, 0]])
+    >>> line = SimpleNamespace(ends=np.array([[0, 1], [1, 0], [1, 2], [2, 1], [2, 3], [3, 2]]))
+    >>> no, states = np.zeros(2, dtype=np.int64), Lists.of([[1, 2], [3, 2, 1]])
     >>> made = Replayed(no, no, no, no, states, no, states)
-    >>> seen = _overshot(made, line, 1.0, np.random.default_rng(1))
-    >>> [path.tolist() for path in seen.states.arrays()]
-    [[1, 0, 1], [0, 1, 0, 1]]
+    >>> drawn = [_overshot(made, line, 1.0, np.random.default_rng(k)).states for k in range(60)]
+    >>> sorted({tuple(path.tolist()) for states in drawn for path in states.arrays()})
+    [(0, 1, 2), (0, 1, 2, 3), (1, 2), (1, 2, 3), (3, 2, 1), (3, 2, 1, 0)]
     """
     states, n = replayed.states, len(replayed.lap)
     end = np.concatenate((states.begin[1:] - 1, states.begin[:-1]))  # the last places, then first
-    goes_on = rng.random(2 * n) < chance
-    end, before = end[goes_on], np.repeat([1, 0], n)[goes_on]
+    before = np.repeat([1, 0], n)
     first, n_next = (
         np.searchsorted(places.ends[:, 0], states.flat[end], side) for side in ("left", "right")
     )
     added = places.ends[rng.integers(first, n_next), 1]
+    goes_on = (rng.random(2 * n) < chance) & (added != states.flat[end + 1 - 2 * before])
+    end, before, added = end[goes_on], before[goes_on], added[goes_on]
     begin = states.begin + np.append(0, np.cumsum(goes_on[:n].astype(int) + goes_on[n:]))
     longer, along = (
         Lists(np.insert(flat, end + before, new), begin)
         for flat, new in ((states.flat, added), (replayed.along.flat, replayed.along.flat[end]))
     )
     return replayed._replace(states=longer, along=along)
-
-
-def _shortened(place: Int32s, owner: Ints, chance: Floats, rng: np.random.Generator) -> Ints:
-    """Choose what is left of paths if ends and turns are lost by chance; equal neighbours are one.
-
-    Examples
-    --------
-    >>> path = np.array([1, 2, 3, 2, 1, 0])
-    >>> kept = _shortened(path, np.zeros(6, int), np.ones(6), np.random.default_rng(1))
-    >>> path[kept].tolist()
-    [2, 1]
-    """
-    is_lost = rng.random(len(place)) < chance
-    is_lost[1:-1] &= _turns(place, owner) | (owner[2:] != owner[:-2])
-    kept = np.flatnonzero(~is_lost)
-    is_new = np.ones(len(kept), dtype=bool)
-    is_new[1:] = (np.diff(place[kept]) != 0) | (np.diff(owner[kept]) != 0)
-    return kept[is_new]
-
-
-def _turns(place: Int32s, owner: Ints) -> Bools:
-    """Tell where paths turn back, from the second row to the last but one."""
-    return np.asarray((place[2:] == place[:-2]) & (owner[2:] == owner[:-2]))
 
 
 def in_pauses_of(seen: Replayed, simulated: Replayed, rng: np.random.Generator) -> Replayed:

@@ -1,6 +1,7 @@
 """Animals whose account is known, recorded in spikes, found by `find_replay`, and explained.
 
-``python explained_spikes.py TABLE.csv`` measures what `data/explanation/animals_in_spikes.csv` has.
+``python explained_spikes.py TABLE.csv SEED N`` measures what
+`data/explanation/animals_in_spikes.csv` has, with N animals of each account.
 
 An account replays after the laps of a task, in the places of a recording, with parameters from its
 priors. Each of its sequences is an event of its own in the spikes of 60 place cells. The accounts
@@ -15,6 +16,7 @@ from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
+from joblib import Parallel, cpu_count, delayed
 
 from analyses.findings.accounts import ACCOUNTS
 from analyses.inference.animals import Replayed, experienced_animal, replaying_animals
@@ -122,12 +124,12 @@ def row_of(laps, name, own: Replayed, bank, seed):
     }  # fmt: skip
 
 
-def measure(task, n_animals, n_draws, seed):
-    """Record and explain animals of each account; a row for each and each way to see accounts."""
+def measure(task, n_animals, n_draws, seed, accounts=tuple(ACCOUNTS)):
+    """Record and explain animals of accounts; a row for each and each way to see accounts."""
     laps = recorded_laps(task)
     bank = banks(laps, n_draws, seed + 1)
     rows = []
-    for name in ACCOUNTS:
+    for name in accounts:
         for draw, true, rng in simulated(laps, name, range(n_animals), n_animals, seed):
             true = true.take(np.sort(rng.permutation(len(true.lap))[:N_TRUE]))
             of_animal = {"task": task, "account": name, "draw": draw, "n_true": len(true.lap)}
@@ -160,4 +162,10 @@ def measure(task, n_animals, n_draws, seed):
 
 
 if __name__ == "__main__":
-    measure("w_track", 2, 32, 20261202).to_csv(sys.argv[1], index=False, float_format="%.4f")
+    # Accounts in turn, so that processes have as much to do.
+    parts = [tuple(ACCOUNTS)[first :: cpu_count()] for first in range(cpu_count())]
+    given = sys.argv[1], *map(int, sys.argv[2:4])
+    tables = Parallel(n_jobs=len(parts))(
+        delayed(measure)("w_track", given[2], 32, given[1], part) for part in parts
+    )
+    pd.concat(tables).to_csv(given[0], index=False, float_format="%.4f")

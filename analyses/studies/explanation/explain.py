@@ -152,8 +152,8 @@ def explain(
     n_draws : int, default 64
         Number of draws from the priors of each account, at least 20.
     wrong_places : float, optional
-        By default, simulated animals lose what `find_replay` loses, if replay was decoded: ends and
-        turns of paths, and short paths; how much is drawn anew for each of them, so that the answer
+        By default, simulated animals lose what `find_replay` loses, if replay was decoded: ends of
+        paths, turns, and short paths; how much is drawn anew for each of them, so that the answer
         does not depend on it. A number says instead that nothing is lost, and that at most this
         share of replayed places, drawn likewise, is wrong: 0 if replay is known exactly.
     finer : int, default 1
