@@ -15,8 +15,8 @@ and draws with less than half of all are left out. The p of an account is how of
 would be as far from what its parameters predict, by the Mahalanobis distance whose error is that
 of sessions that are drawn again; it is the mean over draws, and that of the best draw stands beside
 it. What the larger reward was is not in the published files: it is taken to be four times the
-other, as in Ambrose et al. (2016). Accounts have no time: what rats do per
-minute is compared with what accounts do per visit.
+other, as in Ambrose et al. (2016). Accounts have no time: what rats do per minute is compared with
+what accounts do per visit.
 
 Sessions with ten replays and more are also given to `explain`, one by one.
 """
@@ -72,7 +72,7 @@ LEAST_SHARE = 0.5
 """Of the number of replays that were found, and of visits that are known as arrivals."""
 
 
-class Held(NamedTuple):
+class RewardAccounts(NamedTuple):
     """The plan: the folder with a folder for each animal, draws of each account, and the seed."""
 
     folder: str
@@ -114,7 +114,7 @@ def arrivals(session: RewardSession, log: EventLog) -> pd.DataFrame:
 
 
 def simulated_counts(
-    session: RewardSession, plan: Held, accounts: Mapping[str, Account] = ACCOUNTS
+    session: RewardSession, plan: RewardAccounts, accounts: Mapping[str, Account] = ACCOUNTS
 ) -> pd.DataFrame:
     """Count what each draw of each account replays: `account, draw, end, epoch` and counts."""
     _, log = experience_of(session.recording, STATE_SIZE)
@@ -138,7 +138,7 @@ def simulated_counts(
     return pd.concat(tables).reset_index()
 
 
-def explained(folder: Path, plan: Held) -> pd.DataFrame:
+def explained(folder: Path, plan: RewardAccounts) -> pd.DataFrame:
     """Ask which account explains the replay of one session: a row for each class of accounts."""
     session = read_session(folder)
     found = find_replay(session.recording, judgement=Judgement(other_sizes=()), seed=0)
@@ -260,7 +260,7 @@ def compared(
     return pd.DataFrame(rows), pd.DataFrame(fit)
 
 
-def _make(plan: Held, piece: Piece) -> dict[str, pd.DataFrame]:
+def _make(plan: RewardAccounts, piece: Piece) -> dict[str, pd.DataFrame]:
     if piece.group == "explained":
         names = plan.sessions(LEAST_REPLAYS)[piece.number]
         table = explained(Path(plan.folder, *names), plan)
@@ -270,7 +270,7 @@ def _make(plan: Held, piece: Piece) -> dict[str, pd.DataFrame]:
     return {"simulated": table.assign(animal=names[0], session=names[1])}
 
 
-def _summarise(plan: Held, results: Results) -> dict[str, pd.DataFrame]:
+def _summarise(plan: RewardAccounts, results: Results) -> dict[str, pd.DataFrame]:
     counts = reference_table("retest/retest_counts")
     simulated = results.read_pieces("simulated", "simulated")
     tables, fits = {}, []
@@ -285,7 +285,7 @@ def _summarise(plan: Held, results: Results) -> dict[str, pd.DataFrame]:
     }
 
 
-def _show(plan: Held, tables: Mapping[str, pd.DataFrame]) -> list[Shown]:
+def _show(plan: RewardAccounts, tables: Mapping[str, pd.DataFrame]) -> list[Shown]:
     predicted, answers = tables["reward_predictions.csv"], tables["reward_explained.csv"]
     found = predicted.drop_duplicates("statistic").set_index("statistic")["observed"]
     predicted = predicted.pivot_table("predicted", "account", "statistic", sort=False)
@@ -328,4 +328,4 @@ STUDY = Study(
 if __name__ == "__main__":
     if len(sys.argv) != 3:
         sys.exit(f"Usage: {STUDY.command}")
-    do_study(STUDY, Held(sys.argv[1]), Path(sys.argv[2]))
+    do_study(STUDY, RewardAccounts(sys.argv[1]), Path(sys.argv[2]))
