@@ -130,7 +130,7 @@ def as_decoded(replayed: Replayed, places: Places, rng: np.random.Generator) -> 
     two places at an end. Of dead ends .84 to .97 were lost, of other ends .15 to .57, and
     then .04 to .5 of the next places. Of paths that are one stretch, half were found with 4.3 to
     5.5 places, of stretches of other paths with 7; of those longer than .75 s (20 places at 4 m/s)
-    hardly any.
+    hardly any. ``tests/verification/lost_places.py`` measures it again.
     """
     lost, dead_lost, next_lost, half, longest = (
         rng.uniform(*each) for each in (_LOST, _DEAD_LOST, _NEXT_LOST, _HALF_FOUND, _LONGEST)
