@@ -1,7 +1,7 @@
 """Animals whose account is known, recorded in spikes, found by `find_replay`, and explained.
 
 ``python explained_spikes.py TABLE.csv SEED N`` measures what
-`data/explanation/animals_in_spikes.csv` has, with N animals of each account.
+`data/explanation/animals_in_spikes.csv` has, with N animals of each account on each track.
 
 An account replays after the laps of a task, in the places of a recording, with parameters from its
 priors. Each of its sequences is an event of its own in the spikes of 60 place cells. The accounts
@@ -23,10 +23,13 @@ from analyses.inference.animals import Replayed, experienced_animal, replaying_a
 from analyses.inference.features import replay_features
 from analyses.inference.model_choice import ModelChoice, Simulations, class_name
 from analyses.inference.simulation import as_decoded, in_pauses_of, simulate_misread
+from analyses.jobs.cost import N_DRAWS_EXPLAINED
 from analyses.recordings import find_replay
 from analyses.recordings.basics.settings import Judgement
-from analyses.recordings.prepare.recorded_experience import experience_of
+from analyses.recordings.prepare.recorded_experience import experience_of, proposed_ends
 from analyses.recordings.recover.observe import observe
+from analyses.reports.explanation import LEVEL
+from analyses.studies.explanation.answers import likely_classes, verdict_of
 from analyses.studies.explanation.identify import laps_of_task
 from analyses.studies.explanation.plan import drawn_parameters
 from replay.tasks.published import TASKS
@@ -36,14 +39,16 @@ FEW = 10  # sequences found, below which `replay explain` warns
 QUICK = Judgement(n_shuffles=49, other_sizes=())
 KEPT = 1500
 WAYS = ("as_true", "as_recorded")
+TRACKS = ("linear_track", "w_track", "gupta_2t")  # a line, a fork, and loops
 
 
 class Laps(NamedTuple):
-    """The laps of a task as a recording has them, the track, and what each step paid."""
+    """The laps of a task as a recording has them, the track, what each step paid, and ends."""
 
     animal: object
     graph: object
     rewards: pd.DataFrame
+    ends: tuple[str, ...]
 
 
 def recorded_laps(name, seed=1):
@@ -54,9 +59,10 @@ def recorded_laps(name, seed=1):
     move = [steps["state"][middle], steps["next_state"][middle]]
     event = pd.DataFrame({"step": [middle], "states": [move]})
     recording = observe(given.log, graph, event, cells=2).recording
-    _, log = experience_of(recording, QUICK.state_size)
+    ends = proposed_ends(recording.graph, recording.position, {})  # none where there are dead ends
+    _, log = experience_of(recording, QUICK.state_size, ends)
     rewards = pd.DataFrame({"step": steps["step"], "reward": steps["reward"]})
-    return Laps(experienced_animal(log, name=name, rewards=rewards), graph, rewards)
+    return Laps(experienced_animal(log, name=name, rewards=rewards), graph, rewards, ends)
 
 
 def simulated(laps, name, draws, n_draws, seed):
@@ -71,11 +77,12 @@ def recorded(laps, true: Replayed, seed):
     """Put sequences into spikes, each an event, and find them without knowing when they were."""
     paths = pd.DataFrame({"step": true.step, "states": true.states.arrays()})
     seen = observe(laps.animal.log, laps.graph, paths, cells=CELLS, speed=SPEED, seed=seed)
-    return find_replay(replace(seen.recording, events=None), judgement=QUICK, seed=1)
+    judgement = QUICK._replace(lap_ends=laps.ends)
+    return find_replay(replace(seen.recording, events=None), judgement=judgement, seed=1)
 
 
 def classified(laps, own: Replayed, bank, seed):
-    """Classify an animal as `replay explain` does.
+    """Classify an animal as `replay explain` does: probability and misfit of each class.
 
     `bank` has the account, draw, number of replayed sequences, and those seen, of each simulation.
     """
@@ -91,8 +98,8 @@ def classified(laps, own: Replayed, bank, seed):
     )
     features = pd.DataFrame([replay_features(own, places)])
     probability = choice.probabilities(features)[0]
-    top = int(probability.argmax())
-    return choice, probability, float(choice.misfit(features, choice.classes[top])[0])
+    misfit = [choice.misfit(features, members)[0] for members in choice.classes]
+    return choice, probability, np.array(misfit)
 
 
 def banks(laps, n_draws, seed, accounts=tuple(ACCOUNTS)):
@@ -117,8 +124,15 @@ def row_of(laps, name, own: Replayed, bank, seed):
     mine = [name in members for members in choice.classes]
     simulated_so = choice.confusion().query("truth == @name")
     is_own = [name in found.split(" or ") for found in simulated_so["found"]]
+    likely = likely_classes(probability)
+    control_share = np.mean([ACCOUNTS[each].is_control for each in top])
+    is_in_part = choice.power(top, LEVEL) <= LEVEL
     return {
-        "probability": probability.max(), "misfit": misfit, "taken_for": class_name(top),
+        "probability": probability.max(), "misfit": misfit[int(probability.argmax())],
+        "verdict": verdict_of(
+            probability, misfit[likely], control_share, len(own.lap), is_in_part
+        ),
+        "n_named": len(top), "taken_for": class_name(top),
         "is_right": name in top, "of_true": float(probability @ mine), "n_classes": len(mine),
         "expected": simulated_so["share"][is_own].sum(),
     }  # fmt: skip
@@ -164,8 +178,10 @@ def measure(task, n_animals, n_draws, seed, accounts=tuple(ACCOUNTS)):
 if __name__ == "__main__":
     # Accounts in turn, so that processes have as much to do.
     parts = [tuple(ACCOUNTS)[first :: cpu_count()] for first in range(cpu_count())]
-    given = sys.argv[1], *map(int, sys.argv[2:4])
+    table, seed, n_animals = sys.argv[1], *map(int, sys.argv[2:4])
     tables = Parallel(n_jobs=len(parts))(
-        delayed(measure)("w_track", given[2], 32, given[1], part) for part in parts
+        delayed(measure)(task, n_animals, N_DRAWS_EXPLAINED, seed, part)
+        for task in TRACKS
+        for part in parts
     )
-    pd.concat(tables).to_csv(given[0], index=False, float_format="%.4f")
+    pd.concat(tables).to_csv(table, index=False, float_format="%.4f")

@@ -60,13 +60,13 @@ def answer(
     sequences = _bits_by_account(animal, tables["bits"])
     classes = _classes(plan, choice, own, sequences, tables["draws"])
     probability, misfit = classes["probability"].to_numpy(), classes["misfit"].to_numpy()
-    top, likely = int(np.argmax(probability)), _likely(probability)
+    top, likely = int(np.argmax(probability)), likely_classes(probability)
     first, names = classes.iloc[top], classes["account"]
     controls = [name for name in choice.accounts if plan.accounts[name].is_control]
     in_part = _shortcomings(first, _ahead(sequences, choice.classes[top], controls))
     n_sequences = len(animal.replayed.lap)
     control_share = float(np.mean(np.isin(choice.classes[top], controls)))
-    verdict = _verdict(probability, misfit[likely], control_share, n_sequences, bool(in_part))
+    verdict = verdict_of(probability, misfit[likely], control_share, n_sequences, bool(in_part))
     best = np.isin(simulations.account, choice.classes[top])
     inferred = _parameters(plan, choice, choice.classes[top], tables["draws"], own)
     at_edge = [
@@ -147,7 +147,7 @@ def _positions(animal: ReplayingAnimal) -> pd.DataFrame:
     return pd.DataFrame({"state": np.arange(len(where)), "x": where[:, 0], "y": where[:, 1]})
 
 
-def _likely(probability: Floats) -> list[int]:
+def likely_classes(probability: Floats) -> list[int]:
     """List the classes that are not ruled out, the most probable first."""
     order = np.argsort(-probability, kind="stable")
     n = int(np.searchsorted(np.cumsum(probability[order]), SURE)) + 1
@@ -155,7 +155,7 @@ def _likely(probability: Floats) -> list[int]:
     return likely
 
 
-def _verdict(
+def verdict_of(
     probability: Floats, misfit: Floats, control_share: float, n_sequences: int, is_in_part: bool
 ) -> str:
     """Judge by the misfit of the classes that are not ruled out: if none fits, none is named.
