@@ -8,6 +8,7 @@ import networkx as nx
 import numpy as np
 import pytest
 from figure_of_eight import EIGHT
+from test_readers import RECORDINGS, needs_recordings
 from typer.testing import CliRunner
 
 from analyses.cli import app
@@ -50,18 +51,42 @@ def ways_along(graph, n_ways, seed, noise=1.5):
 @pytest.mark.parametrize("noise", [0.5, 1.5])
 def test_the_proposal_is_near_the_true_track(name, noise):
     track = TRACKS[name]
-    found = proposed_track(ways_along(track, 40, 1, noise))
+    is_that_track(proposed_track(ways_along(track, 40, 1, noise)), track, within=4)
+
+
+def is_that_track(found, track, within):
+    """Check that a proposal has the nodes of a track, within some cm, and its edges."""
     assert (len(found), found.number_of_edges()) == (len(track), track.number_of_edges())
     true, own = (
         np.array([pos for _, pos in graph.nodes(data="pos")], dtype=float)
         for graph in (track, found)
     )
     apart = np.hypot(*np.moveaxis(true[:, None] - own[None], -1, 0))
-    assert apart.min(axis=1).max() < 4
+    assert apart.min(axis=1).max() < within
     nearest = dict(enumerate(apart.argmin(axis=1).tolist()))
     names = list(track)
     same = {frozenset(nearest[names.index(node)] for node in edge) for edge in track.edges}
     assert same == {frozenset(edge) for edge in found.edges}
+
+
+def test_arms_are_not_joined_where_the_animal_turns_its_head():
+    # At ends that are 40 cm apart the head goes round in circles of 19 cm to both sides.
+    track = make_wtrack()
+    angle = np.linspace(0, 2 * np.pi, 60)
+    circle = 9.5 * np.column_stack([1 - np.cos(angle), np.sin(angle)])
+    parts = [ways_along(track, 40, 1, 1.0)]
+    for node, (x, y) in track.nodes(data="pos"):
+        if track.degree[node] == 1:
+            parts += [(x, y - 10) + circle, (x, y - 10) - circle] * 8
+    is_that_track(proposed_track(np.concatenate(parts)), track, within=6)
+
+
+@needs_recordings
+def test_a_recorded_w_maze_has_five_edges():
+    recorded = np.load(RECORDINGS / "wmaze.npz")
+    drawn = read_track(RECORDINGS / "wmaze_track_graph.json")
+    found = proposed_track(recorded["position_xy_px"] / drawn.graph["pixels_per_cm"])
+    is_that_track(found, drawn, within=6)
 
 
 def test_noise_at_rest_is_no_way():

@@ -78,8 +78,7 @@ def proposed_track(position: object) -> nx.Graph:
     smooth = ndimage.gaussian_filter(visits, 1.0)
     # Of visits, not of bins, of which most may be strays.
     typical = float(np.median(np.repeat(smooth, visits.astype(int).ravel())))
-    # Frames of a camera that is far away leave gaps of a bin or two between positions.
-    ran = ndimage.binary_closing(smooth > _LEAST_VISITS * typical, iterations=2)
+    ran = smooth > _LEAST_VISITS * typical
     # Holes that are smaller than what a corridor could surround are none.
     holes, n_holes = ndimage.label(~ran)
     sizes = ndimage.sum_labels(~ran, holes, np.arange(n_holes + 1))
@@ -96,21 +95,25 @@ def proposed_track(position: object) -> nx.Graph:
     half = float(np.median([width[node] for node in graph]))
     drawn = _straightened(graph, tolerance=max(half, 1.5))
     _contract(drawn, least=2 * half + 2)
+    _keep_what_was_run(drawn, (known - begin) / size - 0.5, reach=half + 3)
     for node in list(drawn):
         # At an end animals turn round and look about: a short hook there is no way.
         end = node
         while end in drawn and drawn.degree[end] == 1 and len(drawn) > 2:
             [before] = drawn[end]
-            if drawn.degree[before] != 2 or np.hypot(*np.subtract(end, before)) > _HOOK * _N_BINS:
+            if drawn.degree[before] != 2 or np.hypot(*np.subtract(node, before)) > _HOOK * _N_BINS:
                 break
             drawn.remove_node(end)
             end = before
     centre = {node: begin + (np.array(node) + 0.5) * size for node in drawn}
-    places = begin + (np.argwhere(ran) + 0.5) * size
+    places = begin + (np.argwhere(smooth > typical / 2) + 0.5) * size
     _fit(drawn, centre, places, reach=(half + 3) * size)
     _without_straight_nodes(drawn, centre)
     _fit(drawn, centre, places, reach=(half + 3) * size)
-    _reach_ends(drawn, centre, known, reach=(half + 3) * size)
+    # What was cut as a hook may have been the end of a way; strays beyond it are none.
+    bins = np.floor((known - begin) / size).astype(np.int64).clip(0, np.array(shape) - 1)
+    on_ways = known[ndimage.binary_dilation(ran)[tuple(bins.T)]]
+    _reach_ends(drawn, centre, on_ways, reach=(half + 3) * size, farthest=_HOOK * diagonal)
     order = {node: number for number, node in enumerate(sorted(drawn))}
     track = nx.Graph()
     for node, number in order.items():
@@ -263,6 +266,36 @@ def _contract(drawn: nx.Graph, least: float) -> None:
         drawn.add_edges_from((kept, each) for each in around)
 
 
+def _keep_what_was_run(drawn: nx.Graph, known: Floats, reach: float) -> None:
+    """Remove edges that the animal hardly ever ran along, such as one between two ends.
+
+    At ends, animals turn and look about, and where they do so may touch.
+    """
+    edges = list(drawn.edges)
+    begin, end = np.moveaxis(np.array(edges, dtype=float), 1, 0)
+    share, away = _nearest_on_edges(known, begin, end)
+    nearest = np.where(away.min(axis=1) < reach, away.argmin(axis=1), -1)
+    # A run along an edge passes its first and its last third without another edge in between.
+    third = np.minimum(3 * share[np.arange(len(known)), nearest], 2).astype(int)
+    runs = np.zeros(len(edges), dtype=int)
+    at = np.flatnonzero((nearest >= 0) & (third != 1))
+    same = nearest[at][1:] == nearest[at][:-1]
+    turned = third[at][1:] != third[at][:-1]
+    np.add.at(runs, nearest[at][1:][same & turned], 1)
+    drawn.remove_edges_from(
+        edge for edge, n in zip(edges, runs, strict=True) if n < _LEAST_VISITS * np.median(runs)
+    )
+    drawn.remove_nodes_from(list(nx.isolates(drawn)))
+
+
+def _nearest_on_edges(places: Floats, begin: Floats, end: Floats) -> tuple[Floats, Floats]:
+    """Find for each place and each edge how far along it the place is, and how far away."""
+    along = end - begin
+    from_begin = places[:, None] - begin
+    share = ((from_begin * along).sum(-1) / (along**2).sum(-1)).clip(0, 1)
+    return share, np.hypot(*np.moveaxis(from_begin - share[..., None] * along, -1, 0))
+
+
 def _fit(
     drawn: nx.Graph, centre: dict[tuple[int, int], Floats], places: Floats, reach: float
 ) -> None:
@@ -271,10 +304,7 @@ def _fit(
     for _ in range(3):
         nodes = np.array([centre[node] for node in drawn])
         edges = np.array([(row[one], row[other]) for one, other in drawn.edges])
-        begin, along = nodes[edges[:, 0]], np.diff(nodes[edges], axis=1)[:, 0]
-        from_begin = places[:, None] - begin
-        share = ((from_begin * along).sum(-1) / (along**2).sum(-1)).clip(0, 1)
-        away = np.hypot(*np.moveaxis(from_begin - share[..., None] * along, -1, 0))
+        share, away = _nearest_on_edges(places, nodes[edges[:, 0]], nodes[edges[:, 1]])
         nearest = away.argmin(axis=1)
         own = np.flatnonzero(away.min(axis=1) < reach)
         share, edge = share[own, nearest[own]], edges[nearest[own]]
@@ -303,7 +333,11 @@ def _without_straight_nodes(drawn: nx.Graph, centre: dict[tuple[int, int], Float
 
 
 def _reach_ends(
-    drawn: nx.Graph, centre: dict[tuple[int, int], Floats], known: Floats, reach: float
+    drawn: nx.Graph,
+    centre: dict[tuple[int, int], Floats],
+    known: Floats,
+    reach: float,
+    farthest: float,
 ) -> None:
     """Move each dead end along its edge to where the animal turned."""
     for node, degree in list(drawn.degree):
@@ -315,6 +349,6 @@ def _reach_ends(
         away = known - centre[node]
         near = np.abs(away @ np.array([-along[1], along[0]])) < reach
         ahead = (away @ along)[near]
-        ahead = ahead[np.abs(ahead) < 2 * reach]
+        ahead = ahead[(ahead > -2 * reach) & (ahead < farthest)]
         if len(ahead):
-            centre[node] = centre[node] + np.percentile(ahead, 90) * along
+            centre[node] = centre[node] + np.percentile(ahead, 95) * along
