@@ -75,9 +75,10 @@ def test_arms_are_not_joined_where_the_animal_turns_its_head():
     angle = np.linspace(0, 2 * np.pi, 60)
     circle = 9.5 * np.column_stack([1 - np.cos(angle), np.sin(angle)])
     parts = [ways_along(track, 40, 1, 1.0)]
-    for node, (x, y) in track.nodes(data="pos"):
+    for node, pos in track.nodes(data="pos"):
         if track.degree[node] == 1:
-            parts += [(x, y - 10) + circle, (x, y - 10) - circle] * 8
+            middle = np.subtract(pos, (0, 10))
+            parts += [middle + circle, middle - circle] * 8
     is_that_track(proposed_track(np.concatenate(parts)), track, within=6)
 
 
