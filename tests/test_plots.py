@@ -174,9 +174,15 @@ def test_five_thin_runs_of_each_learner(ax):
 
 def test_learning_curves_figure_has_panels_in_the_papers_order():
     figure = learning_curves_figure(reward_rate(experiments=EXPERIMENT_ORDER[::-1]))
-    assert [ax.get_title(loc="left") for ax in figure.axes] == [
-        label(name) for name in EXPERIMENT_ORDER
+    titles = [ax.get_title(loc="left") for ax in figure.axes]
+    assert titles == [text for name in EXPERIMENT_ORDER for text in (label(name), "")]
+    means = [
+        [line.get_label() for line in ax.lines if len(line.get_xdata()) > 2]
+        for ax in figure.axes[:2]
     ]
+    assert means == [[label(name) for name in part] for part in (LEARNERS[:5], LEARNERS[5:])]
+    few = learning_curves_figure(reward_rate(EXPERIMENT_ORDER, learners=LEARNERS[:3]))
+    assert len(few.axes) == len(EXPERIMENT_ORDER)
     (legend,) = figure.legends
     assert [text.get_text() for text in legend.texts] == [label(name) for name in LEARNERS]
     with pytest.raises(ValueError, match="no rows"):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+import numpy as np
 import pandas as pd
 import seaborn.objects as so
 from matplotlib.axes import Axes
@@ -41,6 +42,7 @@ _N_COLUMNS, _PANEL_CM = 5, 2.5
 _ENDS = ("ci_low", "ci_high")
 _RUNS_SHOWN = 5
 _FEW = 3  # learners whose intervals can be distinguished
+_MOST_LINES = 5  # learners whose lines can be followed
 _SWEPT = ["seed", "time_step", "reward_rate"]
 _LOG_RATIO = 9.0  # least ratio of the largest to the smallest value
 _MOST_TICKS = 7
@@ -116,7 +118,9 @@ def learning_curves_figure(
     *,
     width_cm: float = FULL_WIDTH,
 ) -> Figure:
-    """Make the figure of all learning curves: one panel per experiment, one legend.
+    """Make the figure of all learning curves: a row of panels per experiment, one legend.
+
+    More than five learners are divided among panels side by side, so that lines stay apart.
 
     Parameters
     ----------
@@ -128,31 +132,38 @@ def learning_curves_figure(
     check_table(reward_rate, ["experiment"], "reward_rate", empty=False)
     experiments = in_order(reward_rate["experiment"], EXPERIMENT_ORDER)
     looks = learner_looks(reward_rate["learner"])
+    # Learners of one family follow one another.
+    parts = np.array_split(np.array([*looks], dtype=object), -(-len(looks) // _MOST_LINES))
+    panels = [(name, [*part]) for name in experiments for part in parts]
+    n_columns = len(parts) if len(parts) > 1 else min(2, len(experiments))
+    n_columns = fitting_columns(n_columns, width_cm, 3.5)
     titles = []
-    for name in experiments:
+    for name, part in panels:
         n = count_range(reward_rate[reward_rate["experiment"] == name].get("n_mdps", ()), "world")
-        titles.append(f"{label(name)} ({n})" if n else label(name))
+        is_first = part[0] == parts[0][0] or n_columns != len(parts)
+        titles.append((f"{label(name)} ({n})" if n else label(name)) if is_first else "")
     # Single runs of many learners hide one another, and the means.
     runs = single_runs if len(looks) <= _FEW else None
     has_runs = runs is not None and len(runs) > 0
     seeds = count_range(reward_rate.get("n_seeds", ()), "run")
-    n_columns = fitting_columns(min(2, len(experiments)), width_cm, 4.0)
     figure, axes = grid(
         titles,
         n_columns,
-        2.2 if width_cm > COLUMN_WIDTH else 1.6,
+        2.2 if width_cm > COLUMN_WIDTH and len(parts) == 1 else 1.75,
         width_cm=width_cm,
         legend=looks.values(),
-        legend_columns=3,
+        legend_columns=len(parts) if len(parts) > 1 else 3,
         note="0 is the random policy, 1 the optimal one. Lines: means over worlds"
         + (f", with {seeds} of each learner per world" if seeds else "")
         + ". Bands: 95 % intervals over worlds"
         + ("; thin lines: single runs." if has_runs else "."),
+        sharey="row",
     )
-    for ax, experiment in zip(axes, experiments, strict=True):
+    for ax, (experiment, part) in zip(axes, panels, strict=True):
         own = None if runs is None else runs[runs["experiment"] == experiment]
         curves = reward_rate[reward_rate["experiment"] == experiment]
-        plot_learning_curves(curves, ax, own, looks)
+        shown = curves[curves["learner"].isin(part)]
+        plot_learning_curves(shown, ax, own, {name: looks[name] for name in part})
     for k, ax in enumerate(axes):
         if k % n_columns:
             ax.set_ylabel("")
