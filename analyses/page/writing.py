@@ -170,12 +170,22 @@ def _data(
         title = f"Replay of {'a recorded animal' if len(first) == 1 else 'recorded animals'}"
     elif not title:
         title = "Replay: " + (" and ".join(names) if len(names) < 3 else f"{len(names)} learners")
+    counted = ["", ""]  # within events, and across them
+    if any(not run.decoded for run in first):
+        counted = [
+            f"Causal chains of {min_length} or more states, {where} replay events, as "
+            "analyses.classify counts them."
+            for where in ("within", "across")
+        ]
+    if any(run.decoded for run in first):
+        place = "Place sequences of significant events, as replay recording counts them."
+        counted = [f"{chains} {place}".strip() for chains in counted]
     fixed: dict[str, Any] = {
         "format": 1,
         "version": __version__,
         "title": title,
         "across_events": across_events,
-        "counted": [_counted(first, min_length, across) for across in (False, True)],
+        "counted": counted,
         "kinds": [{"name": kind, "label": label(kind), "colour": kind_colour(kind)}
                   for kind in KINDS],
         "phases": list(PHASES),
@@ -188,9 +198,14 @@ def _data(
     names += [name for name, (_, other) in zip(names, pairs, strict=True) if other is not None]
     most_sequences = max(len(run.sequences["event"]) for run in runs)
     n_windows = int(np.clip(most_sequences // _IN_A_WINDOW, *_WINDOWS))
-    spans = [_span(run) for run in runs]
-    if not all(spans):  # learners have no seconds
-        spans = [None] * len(runs)
+    # When moves and events begin and end, in s after the first move; learners have no seconds.
+    spans: list[list[float] | None] = [None] * len(runs)
+    if all("time" in run.events for run in runs):
+        times = [np.append(run.steps["time"], run.events["time"]) for run in runs]
+        spans = [
+            [float(end - run.steps["time"][0]) for end in (time.min(), time.max())]
+            for run, time in zip(runs, times, strict=True)
+        ]
     about = [
         _about(*each, n_windows) for each in zip(runs, names, worlds, ways, spans, strict=True)
     ]
@@ -286,19 +301,6 @@ def _names(runs: list[ShownRun]) -> list[str]:
     return names
 
 
-def _counted(runs: list[ShownRun], min_length: int, across_events: bool) -> str:
-    texts = []
-    if any(not run.decoded for run in runs):
-        within = "across replay events" if across_events else "within replay events"
-        texts.append(
-            f"Causal chains of {min_length} or more states, {within}, as analyses.classify counts "
-            "them."
-        )
-    if any(run.decoded for run in runs):
-        texts.append("Place sequences of significant events, as replay recording counts them.")
-    return " ".join(texts)
-
-
 def _experience(run: ShownRun) -> dict[str, Any]:
     """Pack steps, with moves as ranks among those from the same state, most frequent first."""
     state, next_state = (run.steps[name].astype(np.int64) for name in ("state", "next_state"))
@@ -330,14 +332,6 @@ def _experience(run: ShownRun) -> dict[str, Any]:
     if np.isfinite(run.steps["time"]).all():
         columns["seconds"] = run.steps["time"] - run.steps["time"][0]
     return {"n_steps": len(state), **pack(columns)}
-
-
-def _span(run: ShownRun) -> list[float] | None:
-    """Find when moves and events begin and end, in s after the first move; None without times."""
-    if "time" not in run.events:
-        return None
-    time = np.append(run.steps["time"], run.events["time"]) - run.steps["time"][0]
-    return [float(time.min()), float(time.max())]
 
 
 def _sample(runs: list[ShownRun], ways: Iterable[int], share: float) -> list[Bools]:

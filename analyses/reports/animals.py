@@ -286,10 +286,18 @@ def describe_epochs(tables: Mapping[str, pd.DataFrame], n_events: int) -> list[s
         return [*text, f"No two epochs other than {RUN!r} were given, so none are compared."]
     n_blocks = blocks["epoch"].value_counts()
     for (one, other), own in differences.groupby(["epoch", "other"], sort=False):
-        text += [
-            *_differences(one, other, own),
-            _tests(own, n_blocks[str(one)], n_blocks[str(other)]),
-        ]
+        text += _differences(one, other, own)
+        n_one, n_other = n_blocks[str(one)], n_blocks[str(other)]
+        n_tests = own["p"].notna().sum()
+        text.append(
+            f"p is that of a permutation of {n_one} and {n_other} blocks, which holds if what "
+            f"makes events alike lasts less than a block. There are {n_tests} tests: by "
+            f"Bonferroni's rule, only p <= {_LEVEL / n_tests:.2g} is below .05 for all. Other "
+            "animals are needed to say more than about these epochs."
+            if n_tests
+            else f"Nothing was tested: a test needs four blocks in each epoch (here {n_one} and "
+            f"{n_other}) and events in both."
+        )
     return text
 
 
@@ -314,22 +322,6 @@ def _differences(one: object, other: object, own: pd.DataFrame) -> tuple[str, st
     ]
     title = f"### From {in_markdown(str(one))} to {in_markdown(str(other))}"
     return title, markdown(("", "difference", "95 % interval", "p"), rows)
-
-
-def _tests(own: pd.DataFrame, n_one: int, n_other: int) -> str:
-    """Say what the tests are, and how many there are."""
-    n_tests = own["p"].notna().sum()
-    if not n_tests:
-        return (
-            f"Nothing was tested: a test needs four blocks in each epoch (here {n_one} and "
-            f"{n_other}) and events in both."
-        )
-    return (
-        f"p is that of a permutation of {n_one} and {n_other} blocks, which holds if what makes "
-        f"events alike lasts less than a block. There are {n_tests} tests: by Bonferroni's rule, "
-        f"only p <= {_LEVEL / n_tests:.2g} is below .05 for all. Other animals are needed to say "
-        "more than about these epochs."
-    )
 
 
 def _describe_epochs_of_all(tables: Mapping[str, pd.DataFrame]) -> list[str]:

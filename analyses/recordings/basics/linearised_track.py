@@ -16,7 +16,7 @@ import numpy as np
 from analyses.recordings.basics.binned_track import BinnedTrack
 from replay.checks.arrays import Floats
 
-_GAP = 0.07
+_GAP = 0.07  # of the length of the track: wide enough to be seen in a figure
 
 
 class LinearisedTrack(NamedTuple):
@@ -88,23 +88,13 @@ def _own_order(track: BinnedTrack) -> list[tuple[int, int, int]]:
             choices = (degree == 1, degree % 2 == 1, degree > 0)
             suits = next(each for each in choices if each.any())
             here, heading = int(np.flatnonzero(suits)[0]), np.zeros(2)
-            while (edge := _onwards(track, left, here, heading)) is not None:
-                left.remove(edge)
-                there = int(track.edges[edge].sum()) - here
-                order.append((edge, here, there))
-                heading = track.node_position[there] - track.node_position[here]
-                here = there
+            while ways := [edge for edge in sorted(left) if here in track.edges[edge]]:
+                others = track.edges[ways].sum(axis=1) - here
+                ahead = track.node_position[others] - track.node_position[here]
+                straight = ahead @ heading / np.hypot(*ahead.T)
+                # Rounding must not decide between corridors that go on equally straight.
+                best = int(np.argmax(straight > straight.max() - 1e-9))
+                left.remove(ways[best])
+                order.append((ways[best], here, int(others[best])))
+                here, heading = int(others[best]), ahead[best]
     return order
-
-
-def _onwards(track: BinnedTrack, left: set[int], here: int, heading: Floats) -> int | None:
-    """Choose the corridor that continues most nearly straight."""
-    best, found = -np.inf, None
-    for edge in sorted(left):
-        if here in track.edges[edge]:
-            there = int(track.edges[edge].sum()) - here
-            ahead = track.node_position[there] - track.node_position[here]
-            straight = float(ahead @ heading) / float(np.hypot(*ahead))
-            if straight > best + 1e-9:
-                best, found = straight, edge
-    return found

@@ -81,6 +81,28 @@ class FieldPotential(NamedTuple):
             return self.timestamps
         return np.asarray(self.start + np.arange(len(self.signal)) / self.rate)
 
+    def check(self, name: str) -> None:
+        """Check shapes and sampling; `name` is that of the recording."""
+        check_number(f"The start in s of the field potential of {name}", self.start)
+        what = f"The sampling rate in Hz of the field potential of {name}"
+        check_number(what, self.rate, at_least=_SLOWEST)
+        what = f"The field potential of {name}"
+        signal = check_array(self.signal, what, kind="number", missing=True, n_dims=2)
+        if signal.shape[0] < signal.shape[1]:
+            raise ValueError(
+                f"{what} has {signal.shape[1]} channels of {signal.shape[0]} samples: it needs a "
+                "row for each sample and a column for each channel. Is it transposed?"
+            )
+        if np.isnan(signal).any(axis=1).all():
+            raise ValueError(
+                f"{what} is NaN in a channel or another at all times: choose a channel (channel)."
+            )
+        times = self.timestamps
+        if times is not None and times.shape != (len(signal),):
+            raise ValueError(
+                f"{what} must have one time for each sample; got {times.shape} for {len(signal)}."
+            )
+
 
 def sampled_at(timestamps: Floats, signal: Floats, what: str) -> FieldPotential:
     """Make a field potential of samples with their times, between which there may be pauses.
@@ -122,6 +144,41 @@ class Posterior(NamedTuple):
     position: Floats
     movement: dict[str, Floats]
     outward: Floats | None = None
+
+    def check(self, name: str) -> None:
+        """Check shapes and probabilities; `name` is that of the recording."""
+        what = f"The posterior of {name}"
+        check_array(self.time, f"The times of the posterior of {name}", kind="number")
+        if self.position.shape[1:] != (2,):
+            raise ValueError(
+                f"The bins of the posterior of {name} must have x and y; got the shape "
+                f"{self.position.shape}."
+            )
+        n_times, n_bins = len(self.time), len(self.position)
+        check_bins(self.probability, n_times, n_bins, what)
+        for kind, values in {**self.movement, "outward": self.outward}.items():
+            if values is not None and values.shape != (n_times,):
+                raise ValueError(
+                    f"{what} must have one probability of {kind!r} for each of {n_times} times; "
+                    f"got the shape {values.shape}."
+                )
+        sums = self.probability.sum(axis=1)
+        known = ~np.isnan(sums)
+        wrong = known & (np.abs(sums - 1.0) > _TOLERANCE)
+        wrong |= known & (self.probability < 0).any(axis=1)
+        if wrong.any():
+            row = int(np.flatnonzero(wrong)[0])
+            columns = self.probability.sum(axis=0)
+            is_transposed = bool(np.all(np.abs(columns - 1.0) <= _TOLERANCE))
+            raise ValueError(
+                f"Rows of the posterior of {name} must be probabilities that sum to 1; row {row} "
+                f"sums to {sums[row]:.6g}."
+                + (" Its columns sum to 1: is it transposed?" if is_transposed else "")
+            )
+        if len(known) < 2:
+            raise ValueError(f"{what} must have at least two time bins; got {len(known)}.")
+        if not known.any():
+            raise ValueError(f"{what} is NaN in every row: nothing was decoded.")
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -242,9 +299,9 @@ class Recording:
             for column in ("time", "x", "y"):
                 check_column(self.decoded, column, what, kind="number", missing=column != "time")
         if self.posterior is not None:
-            _check_posterior(self.posterior, self.name)
+            self.posterior.check(self.name)
         if self.field_potential is not None:
-            _check_field_potential(self.field_potential, self.name)
+            self.field_potential.check(self.name)
         self._sort()
         self._check_one_clock()
         self._check_cells()
@@ -603,63 +660,6 @@ def check_bins(probability: Floats, n_times: int, n_bins: int, what: str) -> Non
         raise ValueError(
             f"{what} must have the shape {shape}, a row for each time and a column for each bin; "
             f"got {probability.shape}{turned}."
-        )
-
-
-def _check_posterior(posterior: Posterior, name: str) -> None:
-    what = f"The posterior of {name}"
-    check_array(posterior.time, f"The times of the posterior of {name}", kind="number")
-    if posterior.position.shape[1:] != (2,):
-        raise ValueError(
-            f"The bins of the posterior of {name} must have x and y; got the shape "
-            f"{posterior.position.shape}."
-        )
-    n_times, n_bins = len(posterior.time), len(posterior.position)
-    check_bins(posterior.probability, n_times, n_bins, what)
-    for kind, values in {**posterior.movement, "outward": posterior.outward}.items():
-        if values is not None and values.shape != (n_times,):
-            raise ValueError(
-                f"{what} must have one probability of {kind!r} for each of {n_times} times; got "
-                f"the shape {values.shape}."
-            )
-    sums = posterior.probability.sum(axis=1)
-    known = ~np.isnan(sums)
-    wrong = known & (np.abs(sums - 1.0) > _TOLERANCE)
-    wrong |= known & (posterior.probability < 0).any(axis=1)
-    if wrong.any():
-        row = int(np.flatnonzero(wrong)[0])
-        columns = posterior.probability.sum(axis=0)
-        is_transposed = bool(np.all(np.abs(columns - 1.0) <= _TOLERANCE))
-        raise ValueError(
-            f"Rows of the posterior of {name} must be probabilities that sum to 1; row {row} sums "
-            f"to {sums[row]:.6g}."
-            + (" Its columns sum to 1: is it transposed?" if is_transposed else "")
-        )
-    if len(known) < 2:
-        raise ValueError(f"{what} must have at least two time bins; got {len(known)}.")
-    if not known.any():
-        raise ValueError(f"{what} is NaN in every row: nothing was decoded.")
-
-
-def _check_field_potential(field_potential: FieldPotential, name: str) -> None:
-    check_number(f"The start in s of the field potential of {name}", field_potential.start)
-    what = f"The sampling rate in Hz of the field potential of {name}"
-    check_number(what, field_potential.rate, at_least=_SLOWEST)
-    what = f"The field potential of {name}"
-    signal = check_array(field_potential.signal, what, kind="number", missing=True, n_dims=2)
-    if signal.shape[0] < signal.shape[1]:
-        raise ValueError(
-            f"{what} has {signal.shape[1]} channels of {signal.shape[0]} samples: it needs a row "
-            "for each sample and a column for each channel. Is it transposed?"
-        )
-    if np.isnan(signal).any(axis=1).all():
-        raise ValueError(
-            f"{what} is NaN in a channel or another at all times: choose a channel (channel)."
-        )
-    times = field_potential.timestamps
-    if times is not None and times.shape != (len(signal),):
-        raise ValueError(
-            f"{what} must have one time for each sample; got {times.shape} for {len(signal)}."
         )
 
 

@@ -9,7 +9,7 @@ course of each stretch of travel in an event that has as much is converted to pl
 from __future__ import annotations
 
 import warnings
-from collections.abc import Sequence
+from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -39,7 +39,7 @@ from analyses.recordings.prepare.session import Session
 from analyses.recordings.prepare.visits import find_visits, nearest_states
 from analyses.sequences.place_sequences import place_sequences
 from analyses.sequences.track import graph_of_log
-from replay.checks.arrays import Floats
+from replay.checks.arrays import Floats, Ints
 from replay.log.event_log import EventLog
 from replay.worlds.mdp import MDP
 
@@ -262,28 +262,20 @@ def replayed_sequences(
     states = [visits["state"].tolist() for visits in visited]
     of_event, of_stretch = np.array(rows, dtype=np.int64).reshape(-1, 2).T
     time = begin.reindex(of_event).to_numpy(dtype=float)
-    phase = _phases(recording, log, time)
-    # The positions that are recorded nearest to these times, NaN if none is near.
-    position = steady_positions(recording)
-    known = np.flatnonzero(~np.isnan(position).any(axis=1))
-    clock = recording.time[known]
-    at = known[np.searchsorted((clock[1:] + clock[:-1]) / 2, time)]
-    is_near = np.abs(recording.time[at] - time) <= _LONGEST_GAP
-    there = np.where(is_near[:, None], position[at], np.nan)
-    location = nearest_states(there, track, world, reach)
-    last = np.append(log.steps["next_state"], log.steps["state"].iloc[0])
-    last = last[np.searchsorted(log.steps["time"], time, side="right") - 1]
-    location = np.where(phase == "rest", last, location)
+    phase, location = _whereabouts(recording, world, log, track, reach, time)
     listed = pd.DataFrame({"time": time, "states": states, "phase": phase, "location": location})
     if "along" in paths:
         listed["along"] = [visits["along"].tolist() for visits in visited]
     with warnings.catch_warnings():  # all may be before the run; a recording has one clock
         warnings.filterwarnings("ignore", ".*on the same clock")
         found = place_sequences(log, listed, detection=judgement.detection)
-    spans = [
-        _span(visited[event], first, states)
-        for event, first, states in found[["event", "index", "states"]].itertuples(index=False)
-    ]
+    spans = []
+    for event, first, path in found[["event", "index", "states"]].itertuples(index=False):
+        visits, last = visited[event], first
+        for state in path:  # places that it jumped over were not visited
+            if last < len(visits) and visits["state"].iloc[last] == state:
+                last += 1
+        spans.append((visits["start_time"].iloc[first], visits["end_time"].iloc[last - 1]))
     found["start_time"], found["end_time"] = np.array(spans, dtype=float).reshape(-1, 2).T
     found["kind"] = pd.Categorical(kinds_on_lines(found, world), found["kind"].cat.categories)
     row = found["event"].to_numpy()
@@ -293,8 +285,18 @@ def replayed_sequences(
     return found, listed
 
 
-def _phases(recording: Recording, log: EventLog, time: Floats) -> NDArray[np.object_]:
-    """Return the phase of each replay: rest off the track, the end of a lap, or within a lap."""
+def _whereabouts(
+    recording: Recording,
+    world: MDP,
+    log: EventLog,
+    track: BinnedTrack,
+    reach: Mapping[int, float],
+    time: Floats,
+) -> tuple[NDArray[np.object_], Ints]:
+    """Return the phase of each replay, and the state at which the animal is, or was last in rest.
+
+    The phase is rest off the track, the end of a lap, or within a lap.
+    """
     steps = log.steps
     before = np.searchsorted(steps["time"], time, side="right") - 1
     ended = (steps["terminated"] | steps["truncated"]).to_numpy()
@@ -303,14 +305,15 @@ def _phases(recording: Recording, log: EventLog, time: Floats) -> NDArray[np.obj
         begin, end = recording.on_track.T
         inside = (time[:, None] >= begin) & (time[:, None] <= end)
     at_end = (before >= 0) & ended[np.maximum(before, 0)]
-    phases = np.select([~inside.any(axis=1), at_end], ["rest", "episode_end"], "step")
-    return phases.astype(object)
-
-
-def _span(visits: pd.DataFrame, first: int, states: Sequence[int]) -> tuple[float, float]:
-    """Return begin and end of a sequence in s; places that it jumped over were not visited."""
-    visited, last = visits["state"].to_numpy(), first
-    for state in states:
-        if last < len(visited) and visited[last] == state:
-            last += 1
-    return float(visits["start_time"].iloc[first]), float(visits["end_time"].iloc[last - 1])
+    phase = np.select([~inside.any(axis=1), at_end], ["rest", "episode_end"], "step")
+    # The positions that are recorded nearest to these times, NaN if none is near.
+    position = steady_positions(recording)
+    known = np.flatnonzero(~np.isnan(position).any(axis=1))
+    clock = recording.time[known]
+    at = known[np.searchsorted((clock[1:] + clock[:-1]) / 2, time)]
+    is_near = np.abs(recording.time[at] - time) <= _LONGEST_GAP
+    there = np.where(is_near[:, None], position[at], np.nan)
+    # Before its first move, at -1, the animal is where that begins.
+    last = np.append(steps["next_state"], steps["state"].iloc[0])[before]
+    location = np.where(phase == "rest", last, nearest_states(there, track, world, reach))
+    return phase.astype(object), location

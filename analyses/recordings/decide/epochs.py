@@ -192,24 +192,21 @@ def _p(one: _Measured, other: _Measured, rng: np.random.Generator) -> float:
         return np.nan
     order = rng.permuted(np.tile(np.arange(len(count)), (_N_PERMUTATIONS, 1)), axis=1)
     order = np.vstack([np.arange(len(count)), order])
-    found = [_ratio(count[rows], total[rows]) for rows in (order[:, :n_one], order[:, n_one:])]
-    (a, a_variance), (b, b_variance) = found
-    spread = np.sqrt(a_variance + b_variance)
-    with np.errstate(divide="ignore", invalid="ignore"):
-        t = np.where(a == b, 0.0, np.abs(b - a) / spread)  # NaN where an epoch has no event
+    ratios, variances = [], []
+    with np.errstate(divide="ignore", invalid="ignore"):  # an epoch may have no event
+        for rows in (order[:, :n_one], order[:, n_one:]):
+            n_blocks, whole = rows.shape[1], total[rows].sum(axis=1)
+            ratios.append(count[rows].sum(axis=1) / whole)
+            left = count[rows] - ratios[-1][:, None] * total[rows]
+            variances.append(n_blocks / (n_blocks - 1) * (left**2).sum(axis=1) / whole**2)
+        # Studentised: blocks of two epochs may vary unequally.
+        t = np.abs(ratios[1] - ratios[0]) / np.sqrt(variances[0] + variances[1])
+        t = np.where(ratios[0] == ratios[1], 0.0, t)
     known = ~np.isnan(t)
     if not known[0] or not np.any(t[known] != t[0]):
         return np.nan
+    # The same blocks in another order give the same t but for its last digits.
     return float(np.mean(t[known] >= t[0] * (1 - 1e-12)))
-
-
-def _ratio(count: Floats, total: Floats) -> tuple[Floats, Floats]:
-    """Compute the ratio of sums over blocks, row by row, and its variance."""
-    n_blocks, whole = count.shape[1], total.sum(axis=1)
-    with np.errstate(divide="ignore", invalid="ignore"):
-        ratio = count.sum(axis=1) / whole
-        left = count - ratio[:, None] * total
-        return ratio, n_blocks / (n_blocks - 1) * (left**2).sum(axis=1) / whole**2
 
 
 AS_CHOSEN = "as chosen"
@@ -231,15 +228,8 @@ def shares_by_choice(session: Session, scored: Scored, found: Conclusions) -> pd
         table.assign(choice="state size", value=f"{size:g} cm")
         for size, table in kinds[kinds["state_size"] != own].groupby("state_size")
     ]
-    for choice, value, judgement in _others(session):
-        changed = session._replace(judgement=judgement._replace(other_sizes=()))
-        tables.append(conclude(changed, scored).kinds.assign(choice=choice, value=value))
-    return pd.concat(tables, ignore_index=True)[_COLUMNS]
-
-
-def _others(session: Session) -> Iterator[tuple[str, str, Judgement]]:
-    """List the other ends of laps and criteria."""
     judgement, detection = session.judgement, session.judgement.detection
+    others: list[tuple[str, str, Judgement]] = []
     graph = session.recording.graph
     degrees = () if graph is None or session.track.is_arena else graph.degree
     dead = tuple(str(node) for node, degree in degrees if degree == 1)
@@ -247,17 +237,21 @@ def _others(session: Session) -> Iterator[tuple[str, str, Judgement]]:
     for names in ((), tuple(dict.fromkeys((*dead, *pauses)))):
         if set(names or dead) != set(judgement.lap_ends or dead):
             where = f"at {', '.join(names or dead)}" if names or dead else "nowhere"
-            yield "lap ends", where, judgement._replace(lap_ends=names)
+            others.append(("lap ends", where, judgement._replace(lap_ends=names)))
     for least in _LEAST_LENGTHS:
-        if least != detection.min_length:
-            changed = detection._replace(min_length=least)
-            yield "sequences", f"{least} states", judgement._replace(detection=changed)
+        changed = judgement._replace(detection=detection._replace(min_length=least))
+        others.append(("sequences", f"{least} states", changed))
     for jump in _LARGEST_JUMPS:
-        if jump != detection.largest_jump:
-            changed = detection._replace(largest_jump=jump)
-            text = f"{jump} state{'s' * (jump != 1)}"
-            yield "jumps", text, judgement._replace(detection=changed)
+        changed = judgement._replace(detection=detection._replace(largest_jump=jump))
+        others.append(("jumps", f"{jump} state{'s' * (jump != 1)}", changed))
     for level in _LEVELS:
+        # With fewer controls, no event could pass them at this level.
         n_least = min(judgement.n_shuffles, judgement.n_controls) * len(session.events)
-        if level != judgement.level and n_least * level >= 1:
-            yield "level", f"{level:g}", judgement._replace(level=level)
+        if n_least * level >= 1:
+            others.append(("level", f"{level:g}", judgement._replace(level=level)))
+    for choice, value, other in others:
+        if other != judgement:
+            changed_session = session._replace(judgement=other._replace(other_sizes=()))
+            kinds = conclude(changed_session, scored).kinds
+            tables.append(kinds.assign(choice=choice, value=value))
+    return pd.concat(tables, ignore_index=True)[_COLUMNS]

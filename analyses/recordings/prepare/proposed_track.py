@@ -84,7 +84,7 @@ def proposed_track(position: object) -> nx.Graph:
     sizes = ndimage.sum_labels(~ran, holes, np.arange(n_holes + 1))
     ran |= (sizes < 0.02 * _N_BINS**2)[holes] & ~ran
     width = ndimage.distance_transform_edt(ran)
-    graph = _graph_of(_thinned(ran))
+    graph = _skeleton(ran)
     _prune(graph, width)
     for part in list(nx.connected_components(graph)):
         extent = np.ptp(np.array(sorted(part)), axis=0)
@@ -151,18 +151,13 @@ def _visits(xy: Floats, begin: Floats, size: float, shape: NDArray[np.integer]) 
     return counts
 
 
-def _thinned(shape: Bools) -> Bools:
-    """Thin a shape to lines one bin wide that are connected as it is."""
+def _skeleton(shape: Bools) -> nx.Graph:
+    """Thin a shape to lines one bin wide that are connected as it is, and join their bins."""
     thin, before = shape.copy(), None
     while before is None or (thin != before).any():
         before = thin.copy()
         for corner in _CORNERS:
             thin &= ~ndimage.binary_hit_or_miss(thin, corner == 1, corner == 0)
-    return thin
-
-
-def _graph_of(thin: Bools) -> nx.Graph:
-    """Join neighbouring bins of a thin shape: diagonal ones unless a way along sides joins them."""
     graph = nx.Graph()
     bins = set(map(tuple, np.argwhere(thin).tolist()))
     graph.add_nodes_from(bins)
@@ -170,6 +165,7 @@ def _graph_of(thin: Bools) -> nx.Graph:
         for other in ((i + 1, j), (i, j + 1)):
             if other in bins:
                 graph.add_edge((i, j), other)
+        # Diagonal neighbours are joined unless a way along sides joins them.
         for down, corners in (((i + 1, j + 1), ((i + 1, j), (i, j + 1))),
                               ((i + 1, j - 1), ((i + 1, j), (i, j - 1)))):  # fmt: skip
             if down in bins and not bins.intersection(corners):

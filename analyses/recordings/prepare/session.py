@@ -279,8 +279,9 @@ def prepare(
         events, by_chance, how = _in_posterior(recording, moved, cells, headed, track, settings)
     else:
         events, how = candidate_events(recording, moved, settings)
-    events, n_unobserved, n_without = _decodable(recording, cells, events)
-    counts = _counted(recording, cells, events, settings.time_bin)
+    events, counts, n_unobserved, n_without = _decodable(
+        recording, cells, events, settings.time_bin
+    )
     is_still = moved.is_on_track & (moved.speed < settings.least_speed)
     pauses = find_pauses(recording.graph, moved.time, moved.position, is_still)
     ends, are_proposed = judgement.lap_ends, False
@@ -306,9 +307,12 @@ def _seen(recording: Recording, cells: NDArray[np.integer], events: pd.DataFrame
 
 
 def _decodable(
-    recording: Recording, cells: Ints, events: pd.DataFrame
-) -> tuple[pd.DataFrame, int, int]:
-    """Leave out events in which no cell was observed, or nothing decoded; count both."""
+    recording: Recording, cells: Ints, events: pd.DataFrame, time_bin: float
+) -> tuple[pd.DataFrame, list[Ints], int, int]:
+    """Leave out events in which no cell was observed, or nothing decoded; count both.
+
+    Also returns the spike counts of cells in each of the others, none without cells.
+    """
     n_unobserved = 0
     if recording.posterior is None and recording.decoded is None:
         is_seen = _seen(recording, cells, events).any(axis=1)
@@ -320,24 +324,18 @@ def _decodable(
             )
         events = events.iloc[np.flatnonzero(is_seen)].reset_index(drop=True)
     covered = is_covered(recording, events)
-    return events[covered].reset_index(drop=True), n_unobserved, int((~covered).sum())
-
-
-def _counted(
-    recording: Recording, cells: Ints, events: pd.DataFrame, time_bin: float
-) -> list[Ints]:
-    """Count the spikes of cells in the time bins of events, none without cells."""
-    if not len(cells):
-        return []
-    spikes = [recording.spikes[cell] for cell in cells]
-    counts = count_spikes(spikes, events["start_time"], events["end_time"], time_bin)
+    events = events[covered].reset_index(drop=True)
+    counts: list[Ints] = []
+    if len(cells):
+        spikes = [recording.spikes[cell] for cell in cells]
+        counts = count_spikes(spikes, events["start_time"], events["end_time"], time_bin)
     if counts and all(len(each) < 2 for each in counts):
         raise ValueError(
             f"Each of the {len(counts)} candidate events is shorter than two time bins of "
             f"{time_bin:g} s, so none can be decoded: choose a shorter time bin (time_bin; on "
             "the command line, --time-bin), and give the times of events in s."
         )
-    return counts
+    return events, counts, n_unobserved, int((~covered).sum())
 
 
 def _always_seen(recording: Recording, rates: Floats, cells: Ints) -> tuple[Floats, Ints]:

@@ -11,6 +11,7 @@ forth, and almost every move would be experienced in both directions.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from contextlib import suppress
 from typing import Any
 
 import networkx as nx
@@ -112,7 +113,15 @@ def find_visits(
             "upwards? Otherwise allow a larger share with most_unknown."
         )
     centres = _centres(track, world)
-    near = _radius(track, centres, radius)
+    between = track.distance[np.ix_(centres, centres)]
+    np.fill_diagonal(between, np.inf)
+    least = float(between.min(initial=np.inf))
+    near = _NEAR * least if radius is None else check_number("radius", radius, at_least=0.0)
+    if radius is not None and near >= least / 2:
+        raise ValueError(
+            f"radius must be less than half the distance between two states, which is {least:g} "
+            f"cm; got {near:g}. Otherwise fluctuations at their border count as moves."
+        )
     last = len(centres) - 1
     reached = {
         check_whole("Each state of reach", state, at_most=last): check_number(
@@ -167,22 +176,6 @@ def _centres(track: BinnedTrack, world: MDP) -> Int32s:
             "world from this graph with MDP.from_networkx."
         )
     return found.bin
-
-
-def _radius(track: BinnedTrack, centres: Int32s, radius: float | None) -> float:
-    """Check the radius within which a state is entered, or choose it by the nearest two states."""
-    between = track.distance[np.ix_(centres, centres)]
-    np.fill_diagonal(between, np.inf)
-    least = float(between.min(initial=np.inf))
-    if radius is None:
-        return _NEAR * least if np.isfinite(least) else np.inf
-    near = check_number("radius", radius, at_least=0.0)
-    if near >= least / 2:
-        raise ValueError(
-            f"radius must be less than half the distance between two states, which is {least:g} "
-            f"cm; got {near:g}. Otherwise fluctuations at their border count as moves."
-        )
-    return near
 
 
 def _entered(
@@ -280,7 +273,13 @@ def experience(
             f"The start times of visits must ascend; row {late} begins before {late - 1}."
         )
     skipped = check_whole("most_skipped", most_skipped)
-    actions = _actions(world)
+    # The first action that leads from a state to each neighbour.
+    actions: dict[tuple[int, int], int] = {}
+    rows_of_world = world.transition_rows()
+    for row, successor in zip(rows_of_world.tolist(), world.successor.tolist(), strict=True):
+        state, action = divmod(row, world.n_actions)
+        if state != successor:
+            actions.setdefault((state, successor), action)
     graph = nx.DiGraph(list(actions))
     neighbours = {state: set(graph.successors(state)) for state in graph}
     laps_end = (
@@ -297,8 +296,11 @@ def experience(
         is_lost = start[visit] - end[visit - 1] > LONGEST_LOST
         if one == other and not is_lost:
             continue
-        way = [] if is_lost else _way(graph, one, other, skipped)
-        if not way:
+        way: list[int] = []
+        if not is_lost:
+            with suppress(nx.NetworkXException):  # two states may have no path between them
+                way = nx.shortest_path(graph, one, other)
+        if not way or len(way) - 2 > skipped:
             if rows and not rows[-1][4]:
                 rows[-1] = (*rows[-1][:5], True)
             continue
@@ -316,25 +318,3 @@ def experience(
         for (name, kind), column in zip(kinds.items(), columns, strict=True)
     }
     return EventLog({"steps": steps}, mdp=world)
-
-
-def _actions(world: MDP) -> dict[tuple[int, int], int]:
-    """Look up the action that leads from each state to each neighbour."""
-    found: dict[tuple[int, int], int] = {}
-    rows = world.transition_rows()
-    for row, successor in zip(rows.tolist(), world.successor.tolist(), strict=True):
-        state, action = divmod(row, world.n_actions)
-        if state != successor:
-            found.setdefault((state, successor), action)
-    return found
-
-
-def _way(graph: nx.DiGraph, one: int, other: int, most_skipped: int) -> list[int]:
-    """Find the shortest path between two states; empty if too many states lie between."""
-    if graph.has_edge(one, other):
-        return [one, other]
-    try:
-        way = nx.shortest_path(graph, one, other)
-    except nx.NetworkXException:
-        return []
-    return list(way) if len(way) - 2 <= most_skipped else []

@@ -79,7 +79,52 @@ def read_nwb(
     """
     name = path.name if isinstance(path, Remote) else Path(path).name
     with open_nwb(path) as file:
-        return _of_file(file, name, graph, events, choices, most_unknown)
+        if graph is None and file.scratch and "track_graph" in file.scratch:
+            with suppress(TypeError, json.JSONDecodeError):  # something else may have this name
+                graph = read_track(json.loads(np.asarray(file.get_scratch("track_graph")).item()))
+        time, position, how = read_positions(file, name, graph, choices.position)
+        found = read_spikes(file, name, choices.units)
+        told = [how, found.text]
+        invalid = np.empty((0, 2))
+        if file.invalid_times is not None:
+            invalid = intervals_of(file.invalid_times).to_numpy()
+            told.append(f"{count_text(len(invalid), 'invalid time')} left out")
+        valid = outside_of(invalid)
+        position[~within(valid, time)] = np.nan
+        observed, spikes, lost = with_spikes(found.spikes, valid, found.intervals)
+        told += lost
+        tables = tables_of(file)
+        n_open = {key: len(table) - len(intervals_of(table)) for key, table in tables.items()}
+        told += [
+            f"{n} of {count_text(len(tables[key]), 'row')} of {key!r} without a begin or an end "
+            "are left out"
+            for key, n in n_open.items()
+            if n
+        ]
+        candidates: pd.DataFrame | None = None
+        field_potential = None
+        if events == FIND_RIPPLES or choices.channel is not None:
+            field_potential, how = _field_potential_of(file, name, choices.channel)
+            told.append(how)
+        if events != FIND_RIPPLES:
+            candidates, counted = _events_of(tables, name, events)
+            told += counted
+        if not spikes and not len(time) and candidates is None:
+            raise ValueError(
+                f"{name} has no units with spike times, no SpatialSeries of positions, and no "
+                "table of events. Export sorted units and the tracked position to the NWB file."
+            )
+        epochs, twice = labelled_epochs(tables)
+        on_track, how = running_epochs(tables, time, position, graph)
+        if len(on_track):
+            told.append(f"{count_text(len(on_track), 'epoch')} on the track ({how})")
+        told += twice
+        return Recording(
+            name, graph, time, position, spikes, found.electrode, found.units, observed,
+            events=candidates, field_potential=field_potential, on_track=on_track, epochs=epochs,
+            origin=_origin_of(file), notes=(f"{name}: NWB; {'; '.join(told)}.",),
+            most_unknown=most_unknown,
+        )  # fmt: skip
 
 
 @contextmanager
@@ -129,62 +174,6 @@ def open_nwb(path: str | Path | Remote) -> Iterator[NWBFile]:
             f"{name} cannot be read as an NWB file: it is truncated, damaged or of another format "
             f"({reason[:120]}). Copy it again from its source, or export it again."
         ) from error
-
-
-def _of_file(
-    file: NWBFile,
-    name: str,
-    graph: nx.Graph | None,
-    events: str | None,
-    choices: Choices,
-    most_unknown: float,
-) -> Recording:
-    if graph is None and file.scratch and "track_graph" in file.scratch:
-        with suppress(TypeError, json.JSONDecodeError):  # something else may have this name
-            graph = read_track(json.loads(np.asarray(file.get_scratch("track_graph")).item()))
-    time, position, how = read_positions(file, name, graph, choices.position)
-    found = read_spikes(file, name, choices.units)
-    told = [how, found.text]
-    invalid = np.empty((0, 2))
-    if file.invalid_times is not None:
-        invalid = intervals_of(file.invalid_times).to_numpy()
-        told.append(f"{count_text(len(invalid), 'invalid time')} left out")
-    valid = outside_of(invalid)
-    position[~within(valid, time)] = np.nan
-    observed, spikes, lost = with_spikes(found.spikes, valid, found.intervals)
-    told += lost
-    tables = tables_of(file)
-    n_open = {key: len(table) - len(intervals_of(table)) for key, table in tables.items()}
-    told += [
-        f"{n} of {count_text(len(tables[key]), 'row')} of {key!r} without a begin or an end are "
-        "left out"
-        for key, n in n_open.items()
-        if n
-    ]
-    candidates: pd.DataFrame | None = None
-    field_potential = None
-    if events == FIND_RIPPLES or choices.channel is not None:
-        field_potential, how = _field_potential_of(file, name, choices.channel)
-        told.append(how)
-    if events != FIND_RIPPLES:
-        candidates, counted = _events_of(tables, name, events)
-        told += counted
-    if not spikes and not len(time) and candidates is None:
-        raise ValueError(
-            f"{name} has no units with spike times, no SpatialSeries of positions, and no table "
-            "of events. Export sorted units and the tracked position to the NWB file."
-        )
-    epochs, twice = labelled_epochs(tables)
-    on_track, how = running_epochs(tables, time, position, graph)
-    if len(on_track):
-        told.append(f"{count_text(len(on_track), 'epoch')} on the track ({how})")
-    told += twice
-    return Recording(
-        name, graph, time, position, spikes, found.electrode, found.units, observed,
-        events=candidates, field_potential=field_potential, on_track=on_track, epochs=epochs,
-        origin=_origin_of(file), notes=(f"{name}: NWB; {'; '.join(told)}.",),
-        most_unknown=most_unknown,
-    )  # fmt: skip
 
 
 def _events_of(

@@ -41,7 +41,7 @@ from replay.files import check_file
 NETCDF = (".nc", ".nc4", ".netcdf")
 
 _NAMES = ("acausal_posterior", "causal_posterior")
-_LEAST = 1e-6
+_LEAST = 1e-6  # less of a probability is rounding
 
 
 def read_posterior(source: object, graph: nx.Graph | None, *, bins: object = None) -> Recording:
@@ -63,16 +63,35 @@ def read_posterior(source: object, graph: nx.Graph | None, *, bins: object = Non
         raise ValueError(f"{array.name} of {name} must have a dimension time; got {array.dims}.")
     time = check_times(np.asarray(data["time"].values), f"time of {name}")
     values, state, place = _by_bin(data, array, name)
-    movement = _movement(data, values, state)
+    movement: dict[str, Floats] = {}
+    if "acausal_state_probabilities" in data:
+        states = data["acausal_state_probabilities"]
+        other = next(each for each in states.dims if each != "time")
+        names = data[other].to_numpy() if other in data.coords else range(data.sizes[other])
+        columns = np.asarray(states.transpose("time", other).values, dtype=float)
+        movement = {str(each): columns[:, number] for number, each in enumerate(names)}
+    else:
+        text = state.astype(str)
+        kinds = dict.fromkeys(text.tolist())
+        if [*kinds] != [""]:  # which stands for a decoder without states
+            movement = {each: np.nansum(values[:, text == each], axis=1) for each in kinds}
     _check_sums(values, name)
     position = _in_plane(place, graph, bins, name)
     posterior, n_gaps = _posterior(time, values, place, position, movement, name)
-    outward, headings = _outward(movement), ""
-    if outward is not None:
+    out, back = (
+        [own for each, own in movement.items() if heading in each.lower()]
+        for heading in ("outbound", "inbound")
+    )
+    headings = ""
+    if out and back:
         headings = "; inbound and outbound"
         if graph is None or not graph.graph.get("edge_order"):
             headings += " (not used: only a graph with linear_edge_order says what is outbound)"
         else:
+            # Of the states that have a heading; where none of them is likely, nothing is known.
+            outbound, both = np.sum(out, axis=0), np.sum(out + back, axis=0)
+            known = both > _LEAST
+            outward = np.where(known, outbound / np.where(known, both, 1.0), 0.5)
             posterior = posterior._replace(outward=outward)
     events = None
     if "interval_labels" in data:  # Spyglass labels the intervals that it decoded
@@ -143,33 +162,6 @@ def _by_bin(data: Any, array: Any, name: str) -> tuple[Floats, NDArray[Any], Flo
     state = each_bin[0] if has_states else np.full(len(each_bin[0]), "")
     places = [np.asarray(each, dtype=float) for each in each_bin[has_states:]]
     return values.reshape(len(values), -1), state, np.stack(places, axis=1)
-
-
-def _movement(data: Any, values: Floats, state: NDArray[Any]) -> dict[str, Floats]:
-    if "acausal_state_probabilities" in data:
-        array = data["acausal_state_probabilities"]
-        other = next(each for each in array.dims if each != "time")
-        names = data[other].to_numpy() if other in data.coords else range(data.sizes[other])
-        columns = np.asarray(array.transpose("time", other).values, dtype=float)
-        return {str(each): columns[:, place] for place, each in enumerate(names)}
-    names = list(dict.fromkeys(map(str, state)))
-    if names == [""]:
-        return {}
-    text = state.astype(str)
-    return {each: np.nansum(values[:, text == each], axis=1) for each in names}
-
-
-def _outward(movement: dict[str, Floats]) -> Floats | None:
-    """Return the probability of outbound states among those with a heading, if there are any."""
-    by_heading = [
-        [values for name, values in movement.items() if heading in name.lower()]
-        for heading in ("outbound", "inbound")
-    ]
-    if not all(by_heading):
-        return None
-    out, back = (np.sum(each, axis=0) for each in by_heading)
-    known = out + back > _LEAST
-    return np.where(known, out / np.where(known, out + back, 1.0), 0.5)
 
 
 def _check_sums(values: Floats, name: str) -> None:
