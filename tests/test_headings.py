@@ -22,7 +22,7 @@ from analyses.recordings.prepare.headings import (
 )
 from analyses.recordings.prepare.session import prepare
 from analyses.recordings.prepare.state_space_decoder import walk_of_states
-from analyses.recordings.readers.posteriors import read_posterior
+from analyses.recordings.readers.decoded import read_posterior
 from analyses.recordings.recover.cells import draw_cells
 from analyses.recordings.recover.known_paths import known_paths
 from analyses.recordings.recover.observe import observe

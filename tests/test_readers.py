@@ -17,9 +17,10 @@ import pytest
 from malformed import limited
 
 from analyses.recordings.readers import read_recording
-from analyses.recordings.readers.claims import check_hdf5
 from analyses.recordings.readers.contents import describe_file
-from analyses.recordings.readers.table_files import open_table, read_events
+from analyses.recordings.readers.decoded import open_table
+from analyses.recordings.readers.files import check_hdf5
+from analyses.recordings.readers.intervals import read_intervals
 from analyses.recordings.readers.track_graphs import linear_to_plane, read_track, to_cm
 
 RECORDINGS = Path(__file__).parents[2] / "shared" / "recordings"
@@ -757,24 +758,24 @@ class TestTables:
             found = read_recording(ARRAYS, TRACK, events=tmp_path / "events.csv").events
             assert found.to_numpy().tolist() == [[3.0, 3.5], [7.0, 7.5]]
         with pytest.raises(ValueError, match="need the columns start_time and end_time"):
-            read_events(pd.DataFrame({"begin": [1.0]}))
+            read_intervals(pd.DataFrame({"begin": [1.0]}))
 
     def test_two_columns_for_one_time_are_the_same_or_refused(self, tmp_path):
         """`start` in samples beside `start_time` in s."""
         seconds = pd.DataFrame({"start_time": [3.0, 7.0], "end_time": [3.5, 7.5]})
         same = seconds.assign(start=seconds["start_time"], stop=seconds["end_time"])
-        assert read_events(same).to_numpy().tolist() == [[3.0, 3.5], [7.0, 7.5]]
+        assert read_intervals(same).to_numpy().tolist() == [[3.0, 3.5], [7.0, 7.5]]
         table = seconds.assign(start=[90_000, 210_000])
         table.to_csv(tmp_path / "events.csv", index=False)
         said = "The columns start_time and start of events.csv differ, perhaps in their unit: keep"
         with pytest.raises(ValueError, match=said):
             read_recording(ARRAYS, TRACK, events=tmp_path / "events.csv")
         with pytest.raises(ValueError, match="columns end_time and end_s of the events differ"):
-            read_events(seconds.assign(end_s=[3.4, 7.5]))
+            read_intervals(seconds.assign(end_s=[3.4, 7.5]))
 
     def test_events_that_are_none(self):
-        with pytest.raises(TypeError, match="Events must be a table"):
-            read_events(5)
+        with pytest.raises(ValueError, match="Intervals .* must have two columns"):
+            read_intervals(5)
 
     def test_files_that_are_none(self, tmp_path):
         (tmp_path / "broken.parquet").write_bytes(b"PAR1")

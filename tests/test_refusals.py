@@ -17,8 +17,9 @@ from analyses.plots.style import figure_style
 from analyses.recordings.basics.arena import find_arena, world_of
 from analyses.recordings.basics.recording import FieldPotential, Recording
 from analyses.recordings.readers import read_recording
+from analyses.recordings.readers.decoded import read_table
+from analyses.recordings.readers.intervals import read_intervals
 from analyses.recordings.readers.rollouts import read_rollouts
-from analyses.recordings.readers.table_files import read_events, read_table
 from analyses.recordings.recover.unfolding import confusion_matrix
 from analyses.studies.comparison.compare_accounts import compare
 from analyses.studies.comparison.plan import plan_comparison
@@ -157,7 +158,7 @@ def draw_learners(names):
             "'time' of the table .* 'x' of the table .* 'event' of the table must hold whole",
         ),
         (
-            lambda: read_events(pd.DataFrame({"start": ["a", 1.0], "stop": [1.0, "b"]})),
+            lambda: read_intervals(pd.DataFrame({"start": ["a", 1.0], "stop": [1.0, "b"]})),
             "'start' of the events .* row 0 has 'a'. The column 'stop' of the events .* 1 has 'b'",
         ),
         (
@@ -168,7 +169,7 @@ def draw_learners(names):
             lambda: findings(pd.DataFrame([FINDING | {"n": "0"}, FINDING | {"doi": "x"}])),
             "row 0, finding 'mine.reverse': n must be .* row 1, finding 'mine.reverse': doi must",
         ),
-        (lambda: read_events(EVENTS.iloc[:, [0, 1, 1]]), "events has the column 'stop' more than"),
+        (lambda: read_intervals(EVENTS.iloc[:, [0, 1, 1]]), "the column 'stop' more than"),
         (lambda: read_rollouts({"actions": [[1]]}), "the arrays lacks agent_states"),
         (lambda: without_edges(nx.path_graph(["a", "b"]), [("a", "c")]), "'c'.*no edge of the"),
         (lambda: from_ascii("S.G", cell_size=0.1), "at least 0.5 cm; got 0.1. Multiply metres"),

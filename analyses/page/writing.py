@@ -170,22 +170,12 @@ def _data(
         title = f"Replay of {'a recorded animal' if len(first) == 1 else 'recorded animals'}"
     elif not title:
         title = "Replay: " + (" and ".join(names) if len(names) < 3 else f"{len(names)} learners")
-    counted = ["", ""]  # within events, and across them
-    if any(not run.decoded for run in first):
-        counted = [
-            f"Causal chains of {min_length} or more states, {where} replay events, as "
-            "analyses.classify counts them."
-            for where in ("within", "across")
-        ]
-    if any(run.decoded for run in first):
-        place = "Place sequences of significant events, as replay recording counts them."
-        counted = [f"{chains} {place}".strip() for chains in counted]
     fixed: dict[str, Any] = {
         "format": 1,
         "version": __version__,
         "title": title,
         "across_events": across_events,
-        "counted": counted,
+        "counted": [_counted(first, min_length, across) for across in (False, True)],
         "kinds": [{"name": kind, "label": label(kind), "colour": kind_colour(kind)}
                   for kind in KINDS],
         "phases": list(PHASES),
@@ -299,6 +289,19 @@ def _names(runs: list[ShownRun]) -> list[str]:
             if name in twice and which != "-1":
                 names[k] = f"{name}, {by} {which}"
     return names
+
+
+def _counted(runs: list[ShownRun], min_length: int, across_events: bool) -> str:
+    texts = []
+    if any(not run.decoded for run in runs):
+        within = "across replay events" if across_events else "within replay events"
+        texts.append(
+            f"Causal chains of {min_length} or more states, {within}, as analyses.classify counts "
+            "them."
+        )
+    if any(run.decoded for run in runs):
+        texts.append("Place sequences of significant events, as replay recording counts them.")
+    return " ".join(texts)
 
 
 def _experience(run: ShownRun) -> dict[str, Any]:

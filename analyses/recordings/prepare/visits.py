@@ -12,12 +12,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
-from typing import Any
 
 import networkx as nx
 import numpy as np
 import pandas as pd
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from analyses.recordings.basics.binned_track import BinnedTrack, cut_track, project
 from analyses.recordings.basics.observed import LONGEST_LOST
@@ -308,13 +307,6 @@ def experience(
         for place, when in enumerate(times.tolist()):
             move = way[place], way[place + 1]
             rows.append((*move, when, actions[move], move[1] in laps_end, False))
-    kinds = {
-        "state": np.int32, "next_state": np.int32, "time": np.float64, "action": np.int32,
-        "terminated": np.bool_, "truncated": np.bool_,
-    }  # fmt: skip
-    columns = zip(*rows, strict=True) if rows else [()] * len(kinds)
-    steps: dict[str, NDArray[Any]] = {
-        name: np.array(column, dtype=kind)
-        for (name, kind), column in zip(kinds.items(), columns, strict=True)
-    }
-    return EventLog({"steps": steps}, mdp=world)
+    kinds = [("state", "i4"), ("next_state", "i4"), ("time", "f8"), ("action", "i4")]
+    steps = np.array(rows, dtype=[*kinds, ("terminated", "?"), ("truncated", "?")])
+    return EventLog({"steps": pd.DataFrame(steps)}, mdp=world)

@@ -44,10 +44,9 @@ from analyses.recordings.basics.marks import MarkClasses, classes_of_marks, desc
 from analyses.recordings.basics.observed import check_digits, check_times, outside_of, with_spikes
 from analyses.recordings.basics.recording import FieldPotential, Posterior, Recording, sampled_at
 from analyses.recordings.basics.settings import MOST_UNKNOWN
+from analyses.recordings.readers.decoded import along_track
 from analyses.recordings.readers.mat_files import load_mat
 from analyses.recordings.readers.npz_files import ARRAYS, kind_of, load_npz, to_arrays
-from analyses.recordings.readers.posteriors import along_track
-from analyses.recordings.readers.table_files import read_events
 from analyses.recordings.readers.track_graphs import (
     count_text,
     epochs_of,
@@ -110,29 +109,6 @@ def read_arrays(
         )
     note = f"{name}: arrays; {'; '.join(told + remarks)}."
     return Recording(name, graph, **found, notes=(note,), most_unknown=most_unknown)
-
-
-@typed
-def read_intervals(source: object) -> pd.DataFrame:
-    """Read candidate events or an epoch from a table, an IntervalSet, arrays, or a file of these.
-
-    Examples
-    --------
-    >>> read_intervals([[600.0, 1500.0]]).to_numpy().tolist()
-    [[600.0, 1500.0]]
-    """
-    if isinstance(source, str | Path) and Path(source).suffix.lower() in (".npz", ".mat"):
-        events = read_arrays(source).events
-        if events is None:
-            raise ValueError(
-                f"{Path(source).name} has no intervals: event_start and event_end (s)."
-            )
-        return events
-    if isinstance(source, str | Path | pd.DataFrame) or hasattr(source, "as_dataframe"):
-        return read_events(source)
-    what = "Intervals (begin and end in s)"
-    pairs = in_pairs(check_array(source, what, kind="number", n_dims=None), what)
-    return read_events(pd.DataFrame(pairs, columns=["start_time", "end_time"]))
 
 
 def is_remark(values: NDArray[np.generic]) -> bool:

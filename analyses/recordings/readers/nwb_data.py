@@ -21,7 +21,6 @@ import pandas as pd
 from analyses.recordings.basics.binned_track import BinnedTrack, cut_track, project
 from analyses.recordings.basics.observed import check_times
 from analyses.recordings.basics.settings import FARTHEST, RUN
-from analyses.recordings.readers.table_files import bounds_of
 from analyses.recordings.readers.track_graphs import count_text, epochs_of, to_cm, to_plane
 from replay.checks import unknown_name
 from replay.checks.arrays import Floats
@@ -31,6 +30,10 @@ if TYPE_CHECKING:
 
 
 _EVENT_NAMES = ("ripple", "swr", "sharp_wave", "mua", "hse", "candidate", "replay_events")
+STARTS = ("start_time", "start", "start_s")
+"""The names of columns of begins, in s, as several programs have them."""
+ENDS = ("end_time", "stop_time", "end", "stop", "end_s", "stop_s")
+"""The names of columns of ends."""
 _LABELS = ("label", "tags", "epoch_name", "epoch_type", "task", "environment", "state")
 _RUNNING = {"run", "running", "track", "maze", "task", "behavior", "behaviour"}
 _RESTING = {"rest", "sleep", "box", "home", "pre", "post", "off", "cage"}
@@ -79,6 +82,14 @@ def not_read(names: Sequence[str], option: str) -> str:
         return ""
     listed = ", ".join(map(repr, names))
     return f" (not read: {listed}; choose by {option.format(names[0])})"
+
+
+def bounds_of(columns: Iterable[object]) -> tuple[str, str] | None:
+    """Find the columns of begin and end of intervals, in s; None unless there are both."""
+    names = set(columns)
+    start = next((name for name in STARTS if name in names), None)
+    end = next((name for name in ENDS if name in names), None)
+    return None if start is None or end is None else (start, end)
 
 
 def tables_of(file: NWBFile) -> dict[str, Any]:

@@ -18,7 +18,7 @@ from analyses.inference.moves import check_rewards
 from analyses.recordings.basics.arena import world_of
 from analyses.recordings.basics.settings import Judgement
 from analyses.recordings.prepare.recorded_experience import experience_of
-from analyses.recordings.readers import table_files
+from analyses.recordings.readers import decoded
 from analyses.recordings.readers.track_graphs import read_track
 from analyses.studies.explanation.identify import recorded_laps
 from analyses.studies.pages import read_decoded, read_log
@@ -228,7 +228,7 @@ def read_runs(path: Path, track: str | Path, lap_ends: Sequence[str]) -> EventLo
     """Convert positions of an animal (`time`, and `x, y` or `linear_position`) to moves."""
     if path.is_dir():
         raise ValueError(f"{path} is a folder, which knows its track: leave out --track.")
-    recording = table_files.read_table(path, read_track(track))
+    recording = decoded.read_table(path, read_track(track))
     if not len(recording.time):
         raise ValueError(f"{path} has events (a column event): with --track, give positions.")
     _, log = experience_of(recording, Judgement().state_size, lap_ends)
@@ -331,4 +331,4 @@ def _read(path: str | Path) -> pd.DataFrame:
     file = check_path("table", path)
     if file.suffix not in (".csv", ".parquet"):
         raise ValueError(f"{file} must be a table, .csv or .parquet.")
-    return table_files.open_table(file)
+    return decoded.open_table(file)

@@ -62,7 +62,7 @@ from analyses.recordings.basics.settings import N_SESSIONS, Judgement, Settings
 from analyses.recordings.decide.conclusions import Conclusions, conclude_session
 from analyses.recordings.decide.controls import Calibration
 from analyses.recordings.decide.scoring import Scored, n_blocks, score_block
-from analyses.recordings.readers.epochs import check_apart
+from analyses.recordings.readers.intervals import check_apart
 from analyses.recordings.recover.simulated_recording import simulated_recording
 from analyses.reports.animals import report_of_animals
 from analyses.reports.recorded import (

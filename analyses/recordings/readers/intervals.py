@@ -1,4 +1,4 @@
-"""The epochs in which replay is compared: given as times, or as labels of the file."""
+"""Intervals: candidate events, and the epochs in which replay is compared."""
 
 from __future__ import annotations
 
@@ -8,16 +8,66 @@ from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 
 from analyses.recordings.basics.observed import seconds_in
-from analyses.recordings.basics.recording import Recording
+from analyses.recordings.basics.recording import Recording, check_events
 from analyses.recordings.basics.settings import RUN
-from analyses.recordings.readers.array_files import read_intervals
-from analyses.recordings.readers.track_graphs import count_text
-from replay.checks import check_text, shown
+from analyses.recordings.readers.array_files import read_arrays
+from analyses.recordings.readers.decoded import open_table
+from analyses.recordings.readers.nwb_data import ENDS, STARTS, bounds_of
+from analyses.recordings.readers.track_graphs import count_text, in_pairs
+from replay.checks import check_array, check_text, shown, typed
 from replay.checks.arrays import Floats
 
 _EXAMPLE = "before=0:600,run=600:1500,after=1500:2400"
+
+
+@typed
+def read_intervals(source: object) -> pd.DataFrame:
+    """Read candidate events or an epoch from a table, an IntervalSet, arrays, or a file of these.
+
+    A table has `start_time` and `end_time` in s, also under the names that other programs use, such
+    as `start`, `end` and `stop_time`. The intervals are returned in order.
+
+    Examples
+    --------
+    >>> read_intervals([[600.0, 1500.0]]).to_numpy().tolist()
+    [[600.0, 1500.0]]
+    """
+    whose = "the events"
+    if isinstance(source, str | Path):
+        whose = Path(source).name
+        if Path(source).suffix.lower() in (".npz", ".mat"):
+            events = read_arrays(source).events
+            if events is None:
+                raise ValueError(f"{whose} has no intervals: event_start and event_end (s).")
+            return events
+        table = open_table(source)
+    elif isinstance(source, pd.DataFrame):
+        table = source
+    elif hasattr(source, "as_dataframe"):  # an IntervalSet of pynapple
+        table = source.as_dataframe()
+    else:
+        what = "Intervals (begin and end in s)"
+        pairs = in_pairs(check_array(source, what, kind="number", n_dims=None), what)
+        table = pd.DataFrame(pairs, columns=["start_time", "end_time"])
+    for names in (STARTS, ENDS):
+        same = [name for name in names if name in table]
+        if any(not table[name].equals(table[same[0]]) for name in same[1:]):
+            raise ValueError(
+                f"The columns {' and '.join(same)} of {whose} differ, perhaps in their unit: keep "
+                "one of them, in s."
+            )
+    bounds = bounds_of(table)
+    if bounds is None:
+        raise ValueError(
+            "Events need the columns start_time and end_time (s); got "
+            f"{shown(list(table.columns))}."
+        )
+    start, end = check_events(table, whose, bounds)
+    found = pd.DataFrame({"start_time": start, "end_time": end})
+    return found.sort_values(["start_time", "end_time"], ignore_index=True)
 
 
 def with_epochs(
