@@ -81,7 +81,7 @@ def test_blocks_are_those_of_the_event_in_another_order():
 
 
 def places_of(name, n_time, seed, track=TRACK, dt=DT):
-    return controls._places(name, n_time, track, dt, np.random.default_rng(seed))
+    return controls.control_places(name, n_time, track, dt, np.random.default_rng(seed))
 
 
 @pytest.mark.parametrize(

@@ -28,7 +28,7 @@ from analyses.recordings.basics.marks import exchanged
 from analyses.recordings.basics.settings import Judgement
 from analyses.recordings.prepare.state_space_decoder import walk_transitions
 from replay.checks import check_number
-from replay.checks.arrays import Floats
+from replay.checks.arrays import Bools, Floats, Ints
 
 EXCHANGED, BLOCKS = "exchanged_cells", "blocks"
 CONTROLS = {
@@ -73,35 +73,7 @@ def control_counts(
         while len(blocks) > 1 and (np.diff(order) == 1).any():
             order = rng.permutation(len(blocks))
         return np.concatenate([blocks[place] for place in order])
-    # The bin that is represented in each time bin, and where a place or a sweep begins.
-    share = track.width / track.width.sum()
-    moments = np.arange(n_time)
-    is_new = moments == 0
-    if control == "hovering":
-        bins = np.repeat(rng.choice(track.n_bins, 1, p=share), n_time)
-    elif control == "two_places":
-        change = int(rng.integers(n_time // 4, max(3 * n_time // 4, n_time // 4 + 1)))
-        bins = np.repeat(rng.choice(track.n_bins, 2, p=share), [change, n_time - change])
-        is_new |= moments == change
-    elif control == "sweeps":
-        [begin] = rng.choice(track.n_bins, 1, p=share)
-        far = np.abs(track.distance[begin] - _SWEEP)
-        # On a short track or arm a sweep goes as far as it can.
-        way = bins_on_way(track, begin, rng.choice(np.flatnonzero(far <= far.min() + 1e-6)))
-        period = max(round(_PERIOD / time_bin), 1)
-        bins, is_new = way[moments % period * len(way) // period], moments % period == 0
-    elif control == "local_walk":
-        steps = walk_transitions(track, _WALK * time_bin)
-        bins = np.repeat(rng.choice(track.n_bins, 1, p=share), n_time)
-        drawn = rng.random(n_time)
-        for moment in range(1, n_time):
-            here = steps[[bins[moment - 1]]]
-            reached = np.cumsum(here if isinstance(here, np.ndarray) else here.toarray())
-            bins[moment] = np.searchsorted(reached, drawn[moment] * reached[-1], side="right")
-    else:
-        held = max(round(float(control.split("_")[1]) / 1000 / time_bin), 1)
-        bins = np.repeat(rng.choice(track.n_bins, -(-n_time // held), p=share), held)[:n_time]
-        is_new = moments % held == 0
+    bins, is_new = control_places(control, n_time, track, time_bin, rng)
     n_headings = rates.shape[1] // track.n_bins
     heading = rng.integers(n_headings, size=n_time)[np.cumsum(is_new) - 1]
     expected = rates[:, bins + track.n_bins * heading].T
@@ -118,6 +90,40 @@ def with_exchanged_cells(
     found = np.zeros_like(counts)
     np.add.at(found.T, into, counts.T)
     return found
+
+
+def control_places(
+    control: str, n_time: int, track: BinnedTrack, time_bin: float, rng: np.random.Generator
+) -> tuple[NDArray[np.integer], Bools]:
+    """Draw the bin that is represented in each time bin, and where a place or sweep begins."""
+
+    def somewhere(n: int = 1) -> Ints:
+        return rng.choice(track.n_bins, n, p=track.width / track.width.sum())
+
+    moments = np.arange(n_time)
+    if control == "hovering":
+        return np.repeat(somewhere(), n_time), moments == 0
+    if control == "two_places":
+        change = int(rng.integers(n_time // 4, max(3 * n_time // 4, n_time // 4 + 1)))
+        bins = np.repeat(somewhere(2), [change, n_time - change])
+        return bins, (moments == 0) | (moments == change)
+    if control == "sweeps":
+        begin = somewhere()[0]
+        far = np.abs(track.distance[begin] - _SWEEP)  # on a short track, as far as it can
+        way = bins_on_way(track, begin, rng.choice(np.flatnonzero(far <= far.min() + 1e-6)))
+        period = max(round(_PERIOD / time_bin), 1)
+        return way[moments % period * len(way) // period], moments % period == 0
+    if control == "local_walk":
+        steps = walk_transitions(track, _WALK * time_bin)
+        bins = np.repeat(somewhere(), n_time)
+        drawn = rng.random(n_time)
+        for moment in range(1, n_time):
+            here = steps[[bins[moment - 1]]]
+            reached = np.cumsum(here if isinstance(here, np.ndarray) else here.toarray())
+            bins[moment] = np.searchsorted(reached, drawn[moment] * reached[-1], side="right")
+        return bins, moments == 0
+    held = max(round(float(control.split("_")[1]) / 1000 / time_bin), 1)
+    return np.repeat(somewhere(-(-n_time // held)), held)[:n_time], moments % held == 0
 
 
 class Calibration(NamedTuple):
