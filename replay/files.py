@@ -26,6 +26,11 @@ import pyarrow.parquet as pq
 
 from replay.checks import check_fits, check_text, shown
 
+if sys.platform == "win32":
+    import msvcrt
+else:
+    import fcntl
+
 _LEFTOVER = re.compile(r"\..+\.[0-9a-f]{32}")  # from `name_beside`
 _CHECKSUM = re.compile(r"([0-9a-f]{64})  ([^\0\r\n]+)\n")
 _NEVER = re.compile(r"^[a-zA-Z]:|[\x00-\x1f\x7f-\x9f\ud800-\udfff\\]")  # drives, controls
@@ -473,23 +478,13 @@ def exclusive(path: str | os.PathLike[str]) -> Iterator[None]:
         _check_kind(path, path.lstat())
     flags = os.O_RDWR | os.O_CREAT | _NO_WAIT | _NO_LINK
     with open(path, "ab", opener=lambda name, _: os.open(name, flags, 0o666)) as file:
-        _lock(file.fileno())
+        # Not a marker file, as lock libraries have it, which would outlive a killed process.
+        if sys.platform == "win32":
+            os.lseek(file.fileno(), 0, os.SEEK_SET)  # it locks from where the file stands
+            try:
+                msvcrt.locking(file.fileno(), msvcrt.LK_NBLCK, 1)
+            except PermissionError as error:
+                raise BlockingIOError(*error.args) from error
+        else:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         yield
-
-
-# A marker file, which lock libraries use without such locks, would outlive a killed process.
-if sys.platform == "win32":
-    import msvcrt
-
-    def _lock(file: int) -> None:
-        os.lseek(file, 0, os.SEEK_SET)
-        try:
-            msvcrt.locking(file, msvcrt.LK_NBLCK, 1)
-        except PermissionError as error:
-            raise BlockingIOError(*error.args) from error
-
-else:
-    import fcntl
-
-    def _lock(file: int) -> None:
-        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)

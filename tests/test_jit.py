@@ -6,7 +6,6 @@ import pickle
 import shutil
 import time
 import uuid
-from pathlib import Path
 
 import fresh_process
 import numba
@@ -14,7 +13,7 @@ import pytest
 
 import replay.jit
 import replay.sources
-from replay.jit import functions
+from replay import jit as functions
 
 HELPER = """
 from replay.jit import jitable
@@ -50,8 +49,8 @@ class Project:
         self.cache = folder / "cache"
         self.package = folder / "replay"
         self.package.mkdir()
-        shutil.copytree(Path(replay.jit.__file__).parent, self.package / "jit")
-        shutil.copy(replay.sources.__file__, self.package)
+        for module in (replay.jit, replay.sources):
+            shutil.copy(module.__file__, self.package)
         (self.package / "__init__.py").touch()
         (self.package / "caller.py").write_text(CALLER)
         self.write(1)

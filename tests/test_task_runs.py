@@ -24,9 +24,9 @@ from replay.tasks import (
     run_task,
     task_of_routes,
 )
-from replay.tasks.own_behaviour import LONGEST_LAP
 from replay.tasks.published import TASKS, find_task
 from replay.tasks.published.t_mazes import gupta_2t
+from replay.tasks.runs import LONGEST_LAP
 
 SETTINGS = {"learning_rate": 1.0, "discount": 0.9, "max_pops": 20, "replay_at": "start_and_end"}
 

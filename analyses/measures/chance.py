@@ -52,9 +52,9 @@ if TYPE_CHECKING:
     from replay.tasks import Task
 
 
-_SEED = 0
+_SEED = 0  # nulls are drawn alike each time, so that equal replays have equal values
 _MOST_ROUNDS = 200
-_N_WALKS = 1000
+_N_WALKS = 1000  # of an animal: with more, its mean would hardly move
 _FEWEST = 3  # places: an exponent needs two lags
 
 
@@ -81,7 +81,7 @@ def random_edges(
     begin = np.maximum.accumulate(np.where(begins, np.arange(len(event)), 0))
     second = (np.arange(len(event)) - begin) % 2
     edge = rng.integers(len(edges), size=len(event))
-    edge[second == 1] = edge[np.flatnonzero(second) - 1]
+    edge[second == 1] = edge[np.flatnonzero(second) - 1]  # both places of a pair have one edge
     return {"event": event, "place": edges[edge, second]}
 
 
@@ -121,24 +121,21 @@ def random_walks(
     for _ in range(_MOST_ROUNDS):
         if not len(missing):
             break
-        drawn = _walks(sequences[missing], begin, neighbour, rng)
-        there = (drawn >= 0) == (sequences[missing] >= 0)
+        wanted = sequences[missing]
+        drawn = np.full_like(wanted, -1)
+        drawn[:, :1] = wanted[:, :1]
+        # All walks go step by step together, as a loop over walks would take far longer. One ends
+        # early where no edge leads on, and is then drawn again.
+        for i in range(1, wanted.shape[1]):
+            here = drawn[:, i - 1]
+            degree = np.where(here >= 0, begin[here + 1] - begin[here], 0)
+            goes = np.flatnonzero((degree > 0) & (wanted[:, i] >= 0))
+            choice = begin[here[goes]] + rng.integers(degree[goes])
+            drawn[goes, i] = neighbour[choice]
+        there = (drawn >= 0) == (wanted >= 0)
         found = there.all(axis=1) & (distinct(drawn) >= min_length)
         walks[missing[found]] = drawn[found]
         missing = missing[~found]
-    return walks
-
-
-def _walks(sequences: Ints, begin: Ints, neighbour: Ints, rng: np.random.Generator) -> Ints:
-    """Draw one walk per row, all of them step by step; a walk ends early where no edge leads on."""
-    walks = np.full_like(sequences, -1)
-    walks[:, :1] = sequences[:, :1]
-    for i in range(1, sequences.shape[1]):
-        here = walks[:, i - 1]
-        degree = np.where(here >= 0, begin[here + 1] - begin[here], 0)
-        goes = np.flatnonzero((degree > 0) & (sequences[:, i] >= 0))
-        choice = begin[here[goes]] + rng.integers(degree[goes])
-        walks[goes, i] = neighbour[choice]
     return walks
 
 
@@ -280,7 +277,7 @@ def _slopes(at: Ints, distance: Floats, code: Ints, n_animals: int) -> Floats:
     means = np.stack(
         [np.bincount(code, distance[at[:, 0], at[:, lag]], minlength=n_animals) for lag in lags]
     ) / np.where(n > 0, n, np.nan)
-    means[means == 0] = np.nan
+    means[means == 0] = np.nan  # 0 has no logarithm: all walks are back where they began
     x = np.log(lags) - np.log(lags).mean()
     slopes: Floats = x @ np.log(means) / (x @ x)
     return slopes

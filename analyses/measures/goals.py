@@ -44,7 +44,7 @@ from analyses.measures.replays import (
 )
 from replay.checks.arrays import Bools, Floats, Ints
 
-_INVERSE_TEMPERATURE = 5.0
+_INVERSE_TEMPERATURE = 5.0  # of the choice between ends on which gain depends
 
 
 def _goals(replays: Replays, sequences: pd.DataFrame) -> Ints:
@@ -123,6 +123,7 @@ def _followed(replays: Replays) -> pd.DataFrame:
     follows = at[walked.begin[:-1] + 1] == number[second]
     reaches = _visits(at, walked.owner, number[goal])
     node, together = replays.task.node, walked.owner[1:] == walked.owner[:-1]
+    # The walls of a block count only for what was replayed in it.
     for block in replays.task.blocks:
         walls = set(block.closed)
         shut = np.array([[(a, b) in walls for b in node] for a in node], dtype=bool)
@@ -144,27 +145,12 @@ GOAL_STATISTICS: dict[str, Statistic] = {
 
 
 class _Tree(NamedTuple):
-    """Starts, ends, and which start and end each place between them belongs to; -1 for none."""
+    """Which start and which end each place is; -1 for none."""
 
     start: Ints
     end: Ints
-    path: Ints  # start * n_ends + end
     n_starts: int
     n_ends: int
-
-
-def _tree(replays: Replays) -> _Tree:
-    task = replays.task
-    starts, ends = (list(task.landmarks.get(name, ())) for name in ("starts", "ends"))
-    start, end = (
-        pd.Index(nodes, dtype=object).get_indexer(pd.Index(task.node)) for nodes in (starts, ends)
-    )
-    path = np.full(len(task.node), -1)
-    for i, first in enumerate(starts):
-        for j, last in enumerate(ends):
-            nodes = nx.shortest_path(task.graph, first, last)[1:-1]
-            path[np.isin(np.array(task.node, dtype=object), nodes)] = i * len(ends) + j
-    return _Tree(start, end, path, len(starts), len(ends))
 
 
 def _need_and_gain(tree: _Tree, replays: Replays) -> tuple[Floats, Floats]:
@@ -193,21 +179,33 @@ def _need_and_gain(tree: _Tree, replays: Replays) -> tuple[Floats, Floats]:
 
 def _backward(replays: Replays) -> tuple[_Tree, pd.DataFrame, Ints, Ints]:
     """Find the backward sequences that lead from the end of the last lap, their start and lap."""
-    tree = _tree(replays)
+    task = replays.task
+    starts, ends = (list(task.landmarks.get(name, ())) for name in ("starts", "ends"))
+    start, end = (
+        pd.Index(nodes, dtype=object).get_indexer(pd.Index(task.node)) for nodes in (starts, ends)
+    )
+    # The path to which each place between a start and an end belongs: start * n_ends + end.
+    path_of = np.full(len(task.node), -1)
+    for i, first in enumerate(starts):
+        for j, last in enumerate(ends):
+            nodes = nx.shortest_path(task.graph, first, last)[1:-1]
+            path_of[np.isin(np.array(task.node, dtype=object), nodes)] = i * len(ends) + j
     sequences = chosen(replays, ["direction", "episode", "phase"])
     sequences = sequences[is_one_of(sequences["direction"], ["reverse"])]
-    walked, n_paths = paths(replays, sequences), tree.n_starts * tree.n_ends
+    walked, n_paths = paths(replays, sequences), len(starts) * len(ends)
     path = np.full(len(sequences), -1)
     if n_paths:
         # A sequence is on the path on which most of its places lie.
-        on = tree.path[walked.flat]
+        on = path_of[walked.flat]
         cell = walked.owner[on >= 0] * n_paths + on[on >= 0]
         visits = np.bincount(cell, minlength=len(sequences) * n_paths).reshape(-1, n_paths)
         path = np.where(visits.any(axis=1), visits.argmax(axis=1), -1)
     lap, _ = laps_around(replays, sequences)
-    end = np.append(tree.end[replays.laps["end"].to_numpy(int)], -1)[lap]
-    kept = (path >= 0) & (lap >= 0) & (path % max(tree.n_ends, 1) == end)
-    return tree, sequences[kept], path[kept] // max(tree.n_ends, 1), lap[kept]
+    end_of_lap = np.append(end[replays.laps["end"].to_numpy(int)], -1)[lap]
+    n_ends = max(len(ends), 1)  # tasks without ends have no such sequence
+    kept = (path >= 0) & (lap >= 0) & (path % n_ends == end_of_lap)
+    tree = _Tree(start, end, len(starts), len(ends))
+    return tree, sequences[kept], path[kept] // n_ends, lap[kept]
 
 
 def _by_utility(replays: Replays, *, by: str) -> pd.DataFrame:

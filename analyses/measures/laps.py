@@ -101,10 +101,8 @@ class Laps(NamedTuple):
 
         `owner` numbers the animals from 0. Before the first lap, both have the first label.
         """
-        of_lap, known = (
-            self.columns["episode"],
-            np.repeat(np.arange(len(self.animals)), np.diff(self.begin)),
-        )
+        of_lap = self.columns["episode"]
+        known = np.repeat(np.arange(len(self.animals)), np.diff(self.begin))
         last = int(max(of_lap.max(initial=0), episode.max(initial=0))) + 2
         key, wanted = known * last + of_lap, owner * last + episode
         lap = np.minimum(np.searchsorted(key, wanted), len(key) - 1)

@@ -150,9 +150,18 @@ class GrowingChains:
         _refuse(causes, lost, first_row)
         self._rows, self._open = causes, still_open
         decoded = _NO_KINDS
-        if any_decoded:
-            decoded = _decoded_kinds(experience, backups, event)
-        kinds = _room(2 * n)
+        if any_decoded:  # these chains share no backups, so that listing them takes no longer
+            names = ("step", "state", "next_state", "action")
+            columns = {name: backups[name] for name in names}
+            if event is None:
+                pause = np.stack((backups["step"], backups["phase"]))
+                event = np.cumsum((np.diff(pause, prepend=pause[:, :1]) != 0).any(axis=0))
+                event = np.where(backups["phase"] < STEP, -1, event)
+            links = link_backups({**columns, "event": event, "cause": np.full(len(backups), -1)})
+            found = chains(links._replace(is_leaf=links.is_leaf & (columns["action"] < 0)))
+            limit = experience.moves_by(columns["step"][found.rows[found.offset[:-1]]])
+            decoded = classify_chains(experience, columns, found, limit).kind
+        kinds = _room(2 * n)  # each backup may end one chain within its event, and one across
         n_chains = _list_kinds(across, within, decoded, kinds)
         return _only(kinds, slice(n_chains))
 
@@ -173,19 +182,6 @@ def _refuse(rows: Ints, lost: int, first_row: int) -> None:
             f"A backup in or after row {first_row} has row {rows[lost]} as its cause, which may no "
             "longer be a cause: the learner's causes() must list it."
         )
-
-
-def _decoded_kinds(experience: Experience, backups: NDArray[np.void], event: Ints | None) -> Int32s:
-    """Classify the chains of unknown orientation, in the order of their last moves."""
-    columns = {name: backups[name] for name in ("step", "state", "next_state", "action")}
-    if event is None:
-        pause = np.stack((backups["step"], backups["phase"]))
-        event = np.cumsum((np.diff(pause, prepend=pause[:, :1]) != 0).any(axis=0))
-        event = np.where(backups["phase"] < STEP, -1, event)
-    links = link_backups({**columns, "event": event, "cause": np.full(len(backups), -1)})
-    found = chains(links._replace(is_leaf=links.is_leaf & (columns["action"] < 0)))
-    limit = experience.moves_by(columns["step"][found.rows[found.offset[:-1]]])
-    return classify_chains(experience, columns, found, limit).kind
 
 
 @inlined
@@ -239,6 +235,7 @@ def _follow(
     earlier row; and whether any backup is decoded.
     """
     n_open = len(open_rows)
+    # The index has grown since the last block, and may have split the nodes of open chains.
     for place in range(n_open):
         chain = across[place]
         if chain["fits"] and chain["forward"] > 0:

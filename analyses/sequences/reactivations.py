@@ -114,28 +114,16 @@ def _walk(
 
 def _merged(each: Columns, rows: Ints, place: Int32s) -> dict[str, Any]:
     """Merge successive equal places into one reactivation, and number these in each event."""
-    headings = {}
-    if "along" in each:  # one for each place; that of the first of equal ones
-        is_first = (np.diff(place, prepend=-1) != 0) | (np.diff(rows, prepend=-1) != 0)
-        headings["along"] = each["along"][is_first]
-    index = np.empty(len(rows), dtype=np.int32)
-    n = _merge(each["event"], rows, place, index)
-    rows = rows[:n]
-    columns = {name: each[name][rows] for name in _WHEN}
+    begins = np.diff(each["event"][rows], prepend=-1) != 0
+    kept = begins | (np.diff(place, prepend=-1) != 0)
+    # A path is an event of its own, and has one heading for each place.
+    headings = {"along": each["along"][kept]} if "along" in each else {}
+    rows, first = rows[kept], np.flatnonzero(begins[kept])
+    n_before = np.repeat(first, np.diff(first, append=len(rows)))
     return {
-        **columns, **headings, "index": index[:n], "place": place[:n].copy(),
+        **{name: each[name][rows] for name in _WHEN},
+        **headings,
+        "index": (np.arange(len(rows)) - n_before).astype(np.int32),
+        "place": place[kept],
         "location": each["location"][rows],
-    }  # fmt: skip
-
-
-@kernel
-def _merge(event: Ints, rows: Ints, place: Int32s, index: Int32s) -> int:
-    n = 0
-    for i in range(len(rows)):
-        is_first = n == 0 or event[rows[i]] != event[rows[n - 1]]
-        if is_first or place[i] != place[n - 1]:
-            index[n] = 0 if is_first else index[n - 1] + 1
-            rows[n] = rows[i]
-            place[n] = place[i]
-            n += 1
-    return n
+    }

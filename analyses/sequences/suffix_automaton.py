@@ -166,14 +166,7 @@ def _build(
     if first_place > 0:
         last = node_at[first_place - 1]
     else:
-        nodes[0]["link"] = -1
-        nodes[0]["length"] = 0
-        nodes[0]["first_end"] = -1
-        nodes[0]["first_child"] = -1
-        nodes[0]["sibling"] = -1
-        nodes[0]["symbol"] = -1
-        nodes[0]["target"] = -1
-        nodes[0]["next_edge"] = -1
+        _new_node(nodes, 0, 0, -1)
     for place in range(first_place, len(text)):
         symbol = text[place]
         if begins[place]:
@@ -194,23 +187,16 @@ def _build(
             node = nodes[node]["link"]
         repeats = node == last  # an earlier text continues in the same way: nothing is new
         if not repeats:
-            nodes[new]["length"] = nodes[last]["length"] + 1
-            nodes[new]["first_end"] = place
-            nodes[new]["first_child"] = -1
-            nodes[new]["symbol"] = -1
-            nodes[new]["target"] = -1
-            nodes[new]["next_edge"] = -1
+            _new_node(nodes, new, nodes[last]["length"] + 1, place)
             n_nodes += 1
         suffix = max(known, 0)
         if known >= 0 and nodes[known]["length"] > nodes[node]["length"] + 1:
             # Only some of its substrings also end here: these become a separate node.
             suffix = n_nodes
+            _new_node(nodes, suffix, nodes[node]["length"] + 1, nodes[known]["first_end"])
             _take_place(nodes, known, suffix)
-            nodes[suffix]["length"] = nodes[node]["length"] + 1
-            nodes[suffix]["first_end"] = nodes[known]["first_end"]
             nodes[suffix]["symbol"] = nodes[known]["symbol"]
             nodes[suffix]["target"] = nodes[known]["target"]
-            nodes[suffix]["next_edge"] = -1
             n_nodes += 1
             edge = nodes[known]["next_edge"]
             while edge >= 0:
@@ -228,13 +214,25 @@ def _build(
             last = suffix
         else:
             nodes[new]["link"] = suffix
-            nodes[new]["sibling"] = -1
             if suffix > 0:  # the root may have very many children, which are never needed
                 nodes[new]["sibling"] = nodes[suffix]["first_child"]
                 nodes[suffix]["first_child"] = new
             last = new
         node_at[place] = last
     return n_nodes, n_edges
+
+
+@inlined
+def _new_node(nodes: NDArray[np.void], node: int, length: int, first_end: int) -> None:
+    """Make a node without link, children or edges."""
+    nodes[node]["link"] = -1
+    nodes[node]["length"] = length
+    nodes[node]["first_end"] = first_end
+    nodes[node]["first_child"] = -1
+    nodes[node]["sibling"] = -1
+    nodes[node]["symbol"] = -1
+    nodes[node]["target"] = -1
+    nodes[node]["next_edge"] = -1
 
 
 @inlined

@@ -22,7 +22,8 @@ from replay.log.event_log import EventLog
 if TYPE_CHECKING:
     from replay.tasks import Task
 
-_TINY, _ROWS = np.finfo(np.float64).tiny, 256
+_TINY = np.finfo(np.float64).tiny
+_ROWS = 256  # of distances between all places, computed at a time
 
 
 def graph_of_log(log: EventLog) -> nx.Graph:
@@ -150,9 +151,9 @@ class Track:
 
     def move(self, place: NDArray[np.integer], next_place: NDArray[np.integer]) -> Ints:
         """Find the numbers of moves between places; -1 if these are not neighbours."""
-        found = np.empty(len(place), dtype=np.int64)
-        _find_moves(self.key, place, next_place, found)
-        return found
+        wanted = np.asarray(place, dtype=np.int64) * MOST_STATES + next_place
+        at = np.searchsorted(self.key, wanted)
+        return np.where(np.append(self.key, -1)[at] == wanted, at, -1)
 
     def between(self, place: int, next_place: int, at_most: int) -> list[int]:
         """List the places between two others, on the only shortest path of at most `at_most` moves.
@@ -206,27 +207,12 @@ class Track:
             )
 
 
+# The same jumps occur again and again in a recording.
 @lru_cache(maxsize=4096)
 def _predecessors(track: Track, place: int, at_most: int) -> dict[int, list[int]]:
     """List the last but one places on the shortest paths from a place to each place near it."""
     before: dict[int, list[int]] = nx.predecessor(track.graph, place, cutoff=at_most)
     return before
-
-
-@kernel
-def _find_moves(
-    key: Ints, place: NDArray[np.integer], next_place: NDArray[np.integer], found: Ints
-) -> None:
-    for i in range(len(place)):
-        wanted = np.int64(place[i]) * MOST_STATES + next_place[i]
-        low, high = 0, len(key)
-        while low < high:
-            middle = (low + high) // 2
-            if key[middle] < wanted:
-                low = middle + 1
-            else:
-                high = middle
-        found[i] = low if low < len(key) and key[low] == wanted else -1
 
 
 @kernel

@@ -1,6 +1,6 @@
 """Reward rate and size of memory: prioritized sweeping that cannot keep all transitions.
 
-Four rules of forgetting (:mod:`replay.learners.prioritized_sweeping.memory`) cover the range
+Four rules of forgetting (:func:`replay.learners.prioritized_sweeping.retain`) cover the range
 from remembering only the last episode to remembering everything. `measure_bounded_memory` simulates
 the learner with each rule at several capacities; `summarise_bounded_memory` averages over worlds.
 """

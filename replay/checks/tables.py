@@ -290,7 +290,7 @@ def _numbers(given: NDArray[Any]) -> tuple[Floats, Bools]:
     if given.dtype.kind != "O":
         return numbers, fits
     for place, value in enumerate(given):
-        if isinstance(value, bool | int | float | np.bool_ | np.integer | np.floating):
+        if isinstance(value, _NUMBER):
             with contextlib.suppress(OverflowError):
                 numbers[place], fits[place] = float(value), True
         elif value is None or value is pd.NA:

@@ -1,4 +1,4 @@
-"""Errors in a user's Python file, told with its line."""
+"""Errors in a user's Python file, with its line."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def errors_located(file: str) -> Iterator[None]:
         frames = traceback.extract_tb(error.__traceback__)
         lines = [frame.lineno for frame in frames if _is_same(frame.filename, file)]
         if not lines and any("numba" in Path(frame.filename).parts for frame in frames):
-            raise ValueError(_told_by_numba(str(error), file)) from None
+            raise ValueError(_shortened(str(error), file)) from None
         message = str(error)
         if isinstance(error, SyntaxError) and error.filename and _is_same(error.filename, file):
             lines.append(error.lineno)
@@ -46,7 +46,7 @@ def errors_located(file: str) -> Iterator[None]:
 
 
 def located(function: Callable[_Parameters, _Result], file: str) -> Callable[_Parameters, _Result]:
-    """Wrap a function so that errors from a user's file tell its line."""
+    """Wrap a function so that errors from a user's file name its line."""
 
     @wraps(function)
     def call(*args: _Parameters.args, **kwargs: _Parameters.kwargs) -> _Result:
@@ -56,33 +56,20 @@ def located(function: Callable[_Parameters, _Result], file: str) -> Callable[_Pa
     return call
 
 
-def _told_by_numba(text: str, file: str) -> str:
+def _shortened(text: str, file: str) -> str:
     """Reduce a message of numba to the innermost line of the file, and what is wrong there."""
     words = [line.strip() for line in _STAGE.split(text)[-1].splitlines() if line.strip()]
     reason = words[0] if words else text.strip()
     if reason.endswith("found for signature:") and len(words) > 1:
         reason = f"{reason.removesuffix('found for signature:')}for {words[1].removeprefix('>>> ')}"
-    line = _line_named(text, file) or _line_of_name(reason, file)
+    places = (place for pattern in _PLACES for place in pattern.findall(text))
+    line = next((line for path, line in places if _is_same(path, file)), "")
+    if not line and (undefined := _NAME.search(reason)):  # numba does not say where such a name is
+        name = re.compile(rf"\b{undefined[1]}\b")
+        lines = Path(file).read_text(encoding="utf-8", errors="replace").splitlines()
+        line = next((str(n) for n, each in enumerate(lines, start=1) if name.search(each)), "")
     where = f"{file}, line {line}" if line else file
     return f"{where} cannot be compiled: {reason}"
-
-
-def _line_named(text: str, file: str) -> str:
-    for pattern in _PLACES:
-        for found, line in pattern.findall(text):
-            if _is_same(found, file):
-                return str(line)
-    return ""
-
-
-def _line_of_name(reason: str, file: str) -> str:
-    """Find the line of an undefined name, which numba does not tell."""
-    found = _NAME.search(reason)
-    if not found:
-        return ""
-    name = re.compile(rf"\b{found[1]}\b")
-    lines = Path(file).read_text(encoding="utf-8", errors="replace").splitlines()
-    return next((str(n) for n, line in enumerate(lines, start=1) if name.search(line)), "")
 
 
 def _is_same(found: str, file: str) -> bool:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import difflib
 import math
 import os
@@ -10,7 +9,7 @@ import sys
 from collections.abc import Callable, Collection, Iterable, Mapping
 from contextlib import suppress
 from functools import lru_cache, wraps
-from inspect import Signature, signature
+from inspect import signature
 from types import MethodType
 from typing import Any, NoReturn, ParamSpec, TypeVar, get_args, get_type_hints
 
@@ -214,7 +213,7 @@ def check_number(
     number = math.nan
     is_number = isinstance(value, int | float | np.integer | np.floating)
     if is_number and not isinstance(value, bool | np.bool_):
-        with contextlib.suppress(OverflowError):
+        with suppress(OverflowError):
             number = float(value)  # type: ignore[arg-type]
     if not at_least <= number <= at_most or (finite and math.isinf(number)):
         limits = " finite" * finite
@@ -330,6 +329,9 @@ def check_choice(name: str, value: object, choices: Collection[str]) -> str:
     return value
 
 
+_signature_of = lru_cache(signature)  # to find one takes as long as a thousand steps
+
+
 def check_function(name: str, value: Any, *arguments: str) -> None:
     """Check that a user's function can be called with arguments, which the message describes.
 
@@ -342,22 +344,16 @@ def check_function(name: str, value: Any, *arguments: str) -> None:
     """
     if callable(value):
         try:
-            if isinstance(value, MethodType):
+            if isinstance(value, MethodType):  # each look-up of a method makes another object
                 found, given = _signature_of(value.__func__), (value.__self__, *arguments)
             else:
                 found, given = signature(value), arguments
         except (TypeError, ValueError):  # some functions have none
             return
-        with contextlib.suppress(TypeError):
+        with suppress(TypeError):
             found.bind(*given)
             return
     raise TypeError(f"{name} must be a function of {' and '.join(arguments)}, got {shown(value)}.")
-
-
-@lru_cache
-def _signature_of(function: Callable[..., Any]) -> Signature:
-    """Remember the signatures of methods: to find one takes as long as a thousand steps."""
-    return signature(function)
 
 
 def _message(expected: str, value: object, hint: str) -> str:

@@ -9,9 +9,8 @@ import numpy as np
 
 from replay.checks import MOST_STATES, check_fits, check_number, check_whole
 from replay.checks.arrays import Bools, Floats, Ints
-from replay.encoders.codebook import refit_steps
 from replay.encoders.contract import Coder, Encoder, Walk, check_encoder, prepared
-from replay.encoders.vectors import KMeans
+from replay.encoders.vectors import KMeans, refit_steps
 from replay.jit import kernel
 
 _CONVERGED = 1e-5  # nats an observation; less is no improvement

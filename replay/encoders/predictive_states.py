@@ -12,8 +12,8 @@ from scipy.special import log_ndtr
 
 from replay.checks import MOST_STATES, check_whole
 from replay.checks.arrays import Bools, Floats, Int32s, Ints
-from replay.encoders.codebook import FEW, Codebook, means, refit_steps, sample
 from replay.encoders.contract import Walk
+from replay.encoders.vectors import FEW, Codebook, means, refit_steps, sample
 
 _CRITICAL = 1.8692  # of the Anderson-Darling statistic, for one of 10,000 normal samples
 _FEWEST = 20  # observations that can show that they are not normally distributed

@@ -11,9 +11,8 @@ from scipy.optimize import linear_sum_assignment
 
 from replay.checks import MOST_STATES, check_whole
 from replay.checks.arrays import Bools, Floats, Ints
-from replay.encoders.codebook import refit_steps
 from replay.encoders.contract import Coder, Encoder, Walk, check_encoder, prepared
-from replay.encoders.vectors import KMeans
+from replay.encoders.vectors import KMeans, refit_steps
 from replay.jit import jitable, kernel
 
 _SPREAD = 0.2  # of the evidence for a merge, by which it is blurred from the third start on

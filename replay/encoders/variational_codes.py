@@ -11,8 +11,8 @@ import numpy as np
 
 from replay.checks import MOST_STATES, check_fits, check_whole
 from replay.checks.arrays import Bools, Floats
-from replay.encoders.codebook import refit_steps
 from replay.encoders.contract import Walk
+from replay.encoders.vectors import refit_steps
 
 _N_HIDDEN = 256  # units of each network
 _N_TOGETHER = 128  # observations in an update

@@ -31,7 +31,7 @@ linear-algebra libraries, but give the same bytes on every machine.
 
 One propagator is found by an optimiser instead: that whose sequences return to earlier places as
 rarely as possible. Among all propagators with the eigenvectors of the random walk on the graph, it
-has the smallest probability of return, summed over lags of 1 to 9 steps and over all places [3]_:
+has the smallest probability of return, summed over lags of 1 to 9 steps and over all places [1]_:
 
     minimise sum over lags l and k of s_k^l,  with P = sum over k of s_k phi_k phi_k^-1 >= 0,
 
@@ -50,8 +50,6 @@ References
    entorhinal-hippocampal system. https://doi.org/10.1038/s41593-021-00831-7
 .. [2] Hestenes (1958), Inversion of matrices by biorthogonalization and related results.
    https://doi.org/10.1137/0106005
-.. [3] McNamee et al. (2021), Flexible modulation of sequence generation in the
-   entorhinal-hippocampal system. https://doi.org/10.1038/s41593-021-00831-7
 """
 
 import math

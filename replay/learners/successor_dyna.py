@@ -210,12 +210,8 @@ def _back_up(params: Params, memory: Memory, pair: int, following: int) -> float
 
 def learn(params: Params, memory: Memory, transition: Transition, log: BackupBuffer) -> None:
     """Remember the transition, and learn w and its row of H."""
-    Q, s, a, s_next = (
-        memory.action_values,
-        transition.state,
-        transition.action,
-        transition.next_state,
-    )
+    Q = memory.action_values
+    s, a, s_next = transition.state, transition.action, transition.next_state
     experiences.remember_outcome(memory.outcomes, memory.model, transition)
     pair, before = meet(memory.pairs, s * Q.shape[1] + a), Q[s, a]
     if params.on_policy:

@@ -292,11 +292,8 @@ class EventLog:
             def add(part: EventLog) -> None:
                 names = list(SCHEMA) if writer.provenance is None else ["steps", "backups"]
                 writer.write({name: part.columns(name) for name in names}, whole=True)
-                writer.provenance, writer.world, writer.closed = (
-                    part.provenance,
-                    part.mdp,
-                    part.closed,
-                )
+                writer.provenance, writer.world = part.provenance, part.mdp
+                writer.closed = part.closed
 
             yield add
 

@@ -159,12 +159,8 @@ def _eliminate_all(elimination: Elimination, chain: MarkovChain, discount: float
 @inlined
 def _eliminate(elimination: Elimination, chain: MarkovChain, place: int, discount: float) -> None:
     """Reduce the row of a state to transitions to later states, also through earlier ones."""
-    order, later, earlier, row = (
-        elimination.order,
-        elimination.later,
-        elimination.earlier,
-        elimination.row,
-    )
+    order, row = elimination.order, elimination.row
+    later, earlier = elimination.later, elimination.earlier
     state = order[place]
     total = 0.0
     edge = chain.first_out[state]

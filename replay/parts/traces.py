@@ -21,7 +21,7 @@ from replay.jit import inlined
 from replay.log.backups import TRACE, BackupBuffer, keeps, record
 
 _SMALLEST = 1e-12
-_ROOM = 256
+_ROOM = 256  # entries beyond those in use: the more there are, the more seldom all are moved
 
 
 class Traces(NamedTuple):
@@ -86,21 +86,6 @@ def trace_words(traces: Traces) -> int:
 
 
 @inlined
-def _move_to_front(traces: Traces, log: BackupBuffer | None) -> None:
-    begin = traces.end[0] - traces.n_traced[0]
-    for i in range(traces.n_traced[0]):
-        pair = traces.pair[begin + i]
-        traces.pair[i] = pair
-        traces.value[i] = traces.value[begin + i]
-        if log is not None:
-            if traces.place[pair] == begin + i:
-                traces.place[pair] = i
-            traces.next_state[i] = traces.next_state[begin + i]
-            traces.reward[i] = traces.reward[begin + i]
-    traces.end[0] = traces.n_traced[0]
-
-
-@inlined
 def add_trace(
     traces: Traces,
     action_values: Floats,
@@ -112,8 +97,18 @@ def add_trace(
     """Set the trace of a pair to 1, and let all others decay by a step."""
     if traces.n_traced[0] == len(traces.strength):
         traces.n_traced[0] -= 1
-    if traces.end[0] == len(traces.pair):
-        _move_to_front(traces, log)
+    if traces.end[0] == len(traces.pair):  # all move to the front, once in some hundred steps
+        begin = traces.end[0] - traces.n_traced[0]
+        for i in range(traces.n_traced[0]):
+            moved = traces.pair[begin + i]
+            traces.pair[i] = moved
+            traces.value[i] = traces.value[begin + i]
+            if log is not None:
+                if traces.place[moved] == begin + i:  # not if the pair has a later entry
+                    traces.place[moved] = i
+                traces.next_state[i] = traces.next_state[begin + i]
+                traces.reward[i] = traces.reward[begin + i]
+        traces.end[0] = traces.n_traced[0]
     end = traces.end[0]
     traces.pair[end] = pair
     traces.value[end] = action_values.flat[pair]
@@ -147,6 +142,7 @@ def back_up_traced(
     value is set to the error.
     """
     table = action_values.flat
+    # Without signs compiled code does not ask whether an index counts from the end.
     end, n_traced = np.uint64(traces.end[0]), np.uint64(traces.n_traced[0])
     first, newest = end - n_traced, end - np.uint64(1)
     oldest_age = np.uint64(len(traces.strength)) - n_traced

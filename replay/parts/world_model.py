@@ -20,7 +20,7 @@ with the model: average <- (average (N - 1) + new) / N, where N includes the new
 
 A model with ``way_back`` knows both directions of a move at once: a way back that was not tried is
 assumed until it is. How a bounded memory chooses what to forget, says
-:mod:`replay.learners.prioritized_sweeping.memory`.
+:func:`replay.learners.prioritized_sweeping.retain`.
 
 References
 ----------

@@ -164,8 +164,17 @@ class _Acting:
 
     def step(self, action: int) -> int:
         """Take an action, and write what came of it; 1 if that failed."""
+        n, n_codes = self._n, self._n_codes
         try:
-            self._step(action)
+            seen, reward, terminated, truncated = self._observed.step(action)
+            self._in_episode += 1
+            truncated = not terminated and (truncated or self._in_episode == self._longest)
+            code = _code_of(n_codes, self.coder.encode(seen.copy(), action))
+            entered = code + terminated * n_codes  # what is seen at an end has a code of its own
+            self._history.add(seen, action, entered, self._observed.info, terminated)
+            self._rows[n] = (reward, self.code, action, entered, terminated, truncated)
+            self.code = self._begin() if terminated or truncated else entered
+            self.start[n], self._n = self.code, n + 1
         except BaseException as error:  # it cannot pass through compiled code
             self.driver.error = error
             return 1
@@ -188,17 +197,6 @@ class _Acting:
         self._in_episode = 0
         return code
 
-    def _step(self, action: int) -> None:
-        n, n_codes = self._n, self._n_codes
-        seen, reward, terminated, truncated = self._observed.step(action)
-        self._in_episode += 1
-        truncated = not terminated and (truncated or self._in_episode == self._longest)
-        entered = _code_of(n_codes, self.coder.encode(seen.copy(), action)) + terminated * n_codes
-        self._history.add(seen, action, entered, self._observed.info, terminated)
-        self._rows[n] = (reward, self.code, action, entered, terminated, truncated)
-        self.code = self._begin() if terminated or truncated else entered
-        self.start[n], self._n = self.code, n + 1
-
 
 def _stream(seed: int, key: int) -> np.random.SeedSequence:
     return np.random.SeedSequence(seed, spawn_key=(key,))
@@ -211,6 +209,7 @@ def _n_codes(coder: Coder) -> int:
 
 
 def _code_of(n_codes: int, code: object) -> int:
+    # The tests of types come first since they run at each step: full checks take longer than it.
     if type(code) is int and 0 <= code < n_codes:
         return code
     return check_whole("A code of the encoder", code, at_most=n_codes - 1)

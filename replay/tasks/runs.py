@@ -1,9 +1,13 @@
-"""Simulated animals: learners that go through the protocol of a task."""
+"""Simulated animals: learners that go through the protocol of a task.
+
+They replay after given laps, which are the same for all learners, or act by themselves.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -13,15 +17,19 @@ from numpy.typing import NDArray
 from replay.checks import check_choice, check_whole, known_arguments, shown
 from replay.checks.arrays import Floats, Ints
 from replay.learners import find_learner
+from replay.learners.contract import Sizes
 from replay.log.event_log import EventLog
 from replay.log.worlds import ClosedMoves, closed_moves
-from replay.simulation.driver import LogWriter
+from replay.simulation.driver import Driver, LogWriter, changing_tables, way_back
 from replay.simulation.feed import RecordedExperience
-from replay.tasks.own_behaviour import ActingAnimal, noisy
+from replay.simulation.loop import Given
 from replay.tasks.published import TaskEntry, find_task
 from replay.tasks.task import Lap, Task, begin_protocol, next_lap
 
 BEHAVIOURS = ("given", "own")
+
+LONGEST_LAP = 3000
+"""After so many steps a lap is cut off, and the animal is carried to the end of the given path."""
 
 
 class TaskRun(NamedTuple):
@@ -86,7 +94,7 @@ def run_task(
         return TaskRun(replay_laps(given, learner, params), given.laps)
     sequence = np.random.SeedSequence(check_whole("seed", seed))
     rngs = tuple(map(np.random.default_rng, sequence.spawn(4)))
-    animal = ActingAnimal(task, learner, params, seed=seed, rngs=rngs)
+    animal = _ActingAnimal(task, learner, params, seed=seed, rngs=rngs)
     laps, log = animal.run(_n_rest_before(task))
     table = _laps(task, laps, log.columns("steps"))
     closed = _closed(task, laps, table["n_steps"].to_numpy())
@@ -239,7 +247,7 @@ def _given_laps(
     return laps, {
         "state": state,
         "action": action,
-        "reward": noisy(mean, task.reward_sd, reward_rng),
+        "reward": _noisy(mean, task.reward_sd, reward_rng),
         "next_state": next_state,
         "terminated": terminated,
         "next_action": np.append(action[1:], np.int32(0)),
@@ -291,3 +299,111 @@ def _goal(task: Task, lap: Lap) -> int:
         return -1
     at_end = [states[state].end for state in entered]
     return int(task.analysed[entered[np.lexsort((at_end, amount))[-1]]])
+
+
+def _noisy(mean: Floats, sd: float, rng: np.random.Generator) -> Floats:
+    """Draw rewards from normal distributions; a reward of the opposite sign becomes 0."""
+    drawn = mean.copy()
+    varies = mean * sd != 0
+    drawn[varies] = rng.normal(mean[varies], sd * np.abs(mean[varies]))
+    drawn[drawn * mean < 0] = 0.0
+    return drawn
+
+
+class _ActingAnimal:
+    """A learner that acts through a task; the generators are for replay, laps, rewards, actions."""
+
+    def __init__(
+        self,
+        task: Task,
+        learner: Any,
+        params: Any,
+        *,
+        seed: int,
+        rngs: tuple[np.random.Generator, ...],
+    ) -> None:
+        self.task, found = task, find_learner(learner, params)
+        replay_rng, laps_rng, self.reward_rng, rng = rngs
+        self.protocol, first = begin_protocol(task, laps_rng)
+        self.first = self._checked(first)
+        whole = task.model.whole
+        sizes = Sizes(
+            whole.n_states,
+            whole.n_actions,
+            3 * whole.n_transitions,  # a move may lead on, end the lap, or meet a barrier
+            LONGEST_LAP,
+            int(whole.terminal.sum()) * len(task.model.starts),
+            way_back(found, whole, whole.n_actions),
+        )
+        writer = LogWriter("all", found, name=task.name, seed=seed)
+        self.driver = Driver(found, sizes, writer, rng=rng, replay_rng=replay_rng, known=whole)
+
+    def run(self, n_rest_before: int) -> tuple[list[Lap], EventLog]:
+        """Run all laps."""
+        laps, driver = [self.first], self.driver
+        driver.rest(self.first.start, n_rest_before)
+        driver.begin(self.first.start)
+        while True:
+            following = self._follow(laps[-1]) if laps[-1].shown else self._act(laps[-1])
+            if following is None:
+                return laps, driver.finish()
+            laps.append(following)
+
+    def _send(self, states: Sequence[int]) -> Lap | None:
+        following = next_lap(self.protocol, states)
+        return None if following is None else self._checked(following)
+
+    def _checked(self, lap: Lap) -> Lap:
+        """Refuse laps for which a learner's memory has no room."""
+        if lap.start not in self.task.model.starts:
+            raise ValueError(
+                f"A lap of the task {self.task.name!r} starts in state {lap.start}, but its model "
+                f"has the starts {', '.join(map(str, self.task.model.starts))}."
+            )
+        if lap.shown and lap.path is not None and len(lap.path) > LONGEST_LAP + 1:
+            raise ValueError(
+                f"A shown lap of the task {self.task.name!r} has {len(lap.path) - 1} steps: "
+                f"show at most {LONGEST_LAP}."
+            )
+        return lap
+
+    def _act(self, lap: Lap) -> Lap | None:
+        """Run a lap step by step: its end determines the next lap, and where replay happens."""
+        mdp, driver = lap.world, self.driver
+        start = np.full(1, lap.start, dtype=np.int32)
+        reward = _noisy(mdp.reward, self.task.reward_sd, self.reward_rng)
+        world = changing_tables(mdp, reward, start)
+        states = [lap.start]
+        while True:
+            driver.writer.lengthen(driver.time + 1)
+            (entered,) = mdp.successors(driver.state, driver.action).tolist()
+            states.append(entered)
+            is_cut = not mdp.terminal[entered] and len(states) > LONGEST_LAP
+            if is_cut and lap.path is not None:
+                states.append(lap.path[-1])
+            if mdp.terminal[entered] or is_cut:
+                following = self._send(states)
+                start[0] = -1 if following is None else following.start
+                driver.act(world, 1, LONGEST_LAP, lap.n_rest)
+                return following
+            driver.act(world, 1, LONGEST_LAP)
+
+    def _follow(self, lap: Lap) -> Lap | None:
+        """Let the animal see a given lap."""
+        if lap.path is None:
+            raise ValueError(f"A lap of the task {self.task.name!r} is shown, but has no path.")
+        driver, n_steps = self.driver, len(lap.path) - 1
+        driver.writer.lengthen(driver.time + n_steps)
+        steps = driver.writer.steps[driver.time : driver.time + n_steps]
+        steps["state"], steps["next_state"] = lap.path[:-1], lap.path[1:]
+        steps["action"] = [self.task.model.action(*move) for move in pairwise(lap.path)]
+        means = lap.world.expected_reward()[steps["state"], steps["action"]]
+        steps["reward"] = _noisy(means, self.task.reward_sd, self.reward_rng)
+        steps["terminated"][-1] = True
+        following = self._send(lap.path)
+        start = lap.start if following is None else following.start
+        next_actions = np.append(steps["action"][1:], driver.choose(start)).astype(np.int32)
+        starts = np.full(n_steps, -1 if following is None else start, dtype=np.int32)
+        driver.feed(Given(steps, next_actions, starts), lap.n_rest)
+        driver.begin(start)
+        return following

@@ -19,8 +19,8 @@ from rich.table import Table
 
 from replay import feed, random_maze, simulate
 from replay.encoders import KMeans
-from replay.encoders.codebook import Codebook
 from replay.encoders.contract import Walk
+from replay.encoders.vectors import Codebook
 from replay.worlds.observations import place_code
 
 N_REPEATS, N_STEPS, N_CODES = 3, 20_000, 300

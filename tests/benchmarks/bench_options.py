@@ -18,7 +18,7 @@ from rich.table import Table
 
 from replay.experiments import EXPERIMENTS
 from replay.learners import find_learner
-from replay.learners.prioritized_sweeping.memory import RETENTION
+from replay.learners.prioritized_sweeping import RETENTION
 from replay.simulation import simulate
 
 N_STEPS = {"deterministic_tree": 20_000, "stochastic_tree": 10_000, "maze": 200_000}

@@ -231,11 +231,8 @@ def _weight(params: Params, memory: Memory, z: int, a: int, value: float, best: 
 
 def _gain(params: Params, memory: Memory, z: int, a: int) -> float:
     """Return how much more, by the new values, the policy earns after backing up an action."""
-    values, policy, before = (
-        memory.plan.action_values[z],
-        memory.plan.policy[z],
-        memory.plan.action_values[z, a],
-    )
+    values, policy = memory.plan.action_values[z], memory.plan.policy[z]
+    before = values[a]
     values[a] = before + params.replay_rate * (_target(params, memory, z, a) - before)
     best, total, earned, earned_before = _value(memory, z), 0.0, 0.0, 0.0
     for b in range(len(values)):
@@ -334,11 +331,8 @@ def _best(memory: Memory) -> tuple[int, int, float]:
 
 def _back_up(params: Params, memory: Memory, z: int, a: int) -> None:
     """Back up an action in a belief state, and update policy, need and gains."""
-    tree, values, n_actions = (
-        memory.tree,
-        memory.plan.action_values,
-        memory.plan.action_values.shape[1],
-    )
+    tree, values = memory.tree, memory.plan.action_values
+    n_actions = values.shape[1]
     before = _value(memory, z)
     values[z, a] += params.replay_rate * (_target(params, memory, z, a) - values[z, a])
     _set_policy(params, memory, z)
@@ -360,11 +354,9 @@ def make_backups(
     last_z, last_a, row = -1, -1, -1
     for pop in range(params.max_backups):
         z, a, worth = _best(memory)
-        if (
-            z < 0
-            or worth <= params.min_priority
-            or not pauses.goes_on(params, memory.earnings, worth, rng)
-        ):
+        if z < 0 or worth <= params.min_priority:
+            break
+        if not pauses.goes_on(params, memory.earnings, worth, rng):
             break
         gain, need, s = made.gain[z, a], made.need[z], tree.state[z]
         _back_up(params, memory, z, a)

@@ -154,7 +154,26 @@ def liu2021_three_arm(*, rng: np.random.Generator | None = None) -> Task:
     rules = [Rule(starts, _ENDS, tuple(paid.items()))]
 
     def laps(task: Task, rng: np.random.Generator) -> Laps:
-        return _tree_laps(task, rng, drift_sd, stays)
+        maze = find_maze("liu2021_three_arm")
+        arms = list(maze["start_probability"])
+        starts = task.landmarks["starts"]
+        share = np.array(list(maze["start_probability"].values()))
+        chance = rng.uniform(_LOW, _HIGH, size=len(_ENDS))
+        favourite = int(rng.integers(len(_ENDS)))
+        (block,) = task.blocks[1:]
+        for number in range(block.n_laps):
+            arm = arms[rng.choice(len(arms), p=share / share.sum())]
+            pays = rng.random(len(_ENDS)) < chance
+            rewards = tuple((end, float(p)) for end, p in zip(_ENDS, pays, strict=True))
+            aim = favourite if rng.random() < stays else 1 - favourite
+            nodes = shortest_path(task.graph, f"start_{arm}", _ENDS[aim], rng)
+            run = yield lap_of(task, block, number, nodes, [Rule(starts, _ENDS, rewards)], arm)
+            taken = _ENDS.index(task.model.states[run[-1]].node)
+            favourite = taken if pays[taken] else 1 - taken
+            # The chance of each end drifts, and is reflected at its limits.
+            chance += rng.normal(0.0, drift_sd, size=len(_ENDS))
+            chance = _LOW + np.abs(chance - _LOW)
+            chance = _HIGH - np.abs(_HIGH - chance)
 
     return maze_task(
         maze_with("liu2021_three_arm"),
@@ -166,28 +185,6 @@ def liu2021_three_arm(*, rng: np.random.Generator | None = None) -> Task:
         reward_sd=0.0,
         local_radius=1,
     )
-
-
-def _tree_laps(task: Task, rng: np.random.Generator, drift_sd: float, stays: float) -> Laps:
-    maze = find_maze("liu2021_three_arm")
-    arms = list(maze["start_probability"])
-    starts = task.landmarks["starts"]
-    share = np.array(list(maze["start_probability"].values()))
-    chance = rng.uniform(_LOW, _HIGH, size=len(_ENDS))
-    favourite = int(rng.integers(len(_ENDS)))
-    (block,) = task.blocks[1:]
-    for number in range(block.n_laps):
-        arm = arms[rng.choice(len(arms), p=share / share.sum())]
-        pays = rng.random(len(_ENDS)) < chance
-        rewards = tuple((end, float(p)) for end, p in zip(_ENDS, pays, strict=True))
-        aim = favourite if rng.random() < stays else 1 - favourite
-        nodes = shortest_path(task.graph, f"start_{arm}", _ENDS[aim], rng)
-        run = yield lap_of(task, block, number, nodes, [Rule(starts, _ENDS, rewards)], arm)
-        taken = _ENDS.index(task.model.states[run[-1]].node)
-        favourite = taken if pays[taken] else 1 - taken
-        chance += rng.normal(0.0, drift_sd, size=len(_ENDS))
-        chance = _LOW + np.abs(chance - _LOW)
-        chance = _HIGH - np.abs(_HIGH - chance)
 
 
 def liu2019_chains(*, rng: np.random.Generator | None = None) -> Task:
@@ -206,19 +203,18 @@ def liu2019_chains(*, rng: np.random.Generator | None = None) -> Task:
         Block("sequences", n_laps, n_rest=variant.n_rest),
         Block("value", n_valued, rewards={end: 1.0}, n_rest=variant.n_rest),
     ]
-    rules = [_chain_rule(block) for block in blocks[1:]]
-    return maze_task(maze_with("liu2019_chains"), rules, _chain_laps, blocks, variant, one_way=True)
 
+    def rule(block: Block) -> Rule:
+        return Rule(("A", "A'"), ("D", "D'"), tuple(block.rewards.items()))
 
-def _chain_rule(block: Block) -> Rule:
-    return Rule(("A", "A'"), ("D", "D'"), tuple(block.rewards.items()))
+    def laps(task: Task, rng: np.random.Generator) -> Laps:
+        chains = {name: task.landmarks[f"{name}_chain"] for name in ("first", "second")}
+        for block in task.blocks[1:]:
+            for number in range(block.n_laps):
+                if number % 2 == 0:  # in each pair of laps both, in random order
+                    order = rng.permutation(list(chains)).tolist()
+                name = order[number % 2]
+                yield lap_of(task, block, number, chains[name], [rule(block)], name)
 
-
-def _chain_laps(task: Task, rng: np.random.Generator) -> Laps:
-    chains = {"first": task.landmarks["first_chain"], "second": task.landmarks["second_chain"]}
-    for block in task.blocks[1:]:
-        for number in range(block.n_laps):
-            if number % 2 == 0:
-                order = rng.permutation(list(chains)).tolist()
-            name = order[number % 2]
-            yield lap_of(task, block, number, chains[name], [_chain_rule(block)], name)
+    rules = [rule(block) for block in blocks[1:]]
+    return maze_task(maze_with("liu2019_chains"), rules, laps, blocks, variant, one_way=True)

@@ -218,10 +218,38 @@ def eight_arm(*, rng: np.random.Generator | None = None) -> Task:
         blocks.append(Block("goal", 3 * _N_TRIALS, ("goal",), paid, error=leaves))
     blocks[-1] = blocks[-1]._replace(n_rest=variant.n_rest)
     rules = [rule for goal in _ENDS for rule in _trial(goal, paid)]
+
+    def laps(task: Task, rng: np.random.Generator) -> Laps:
+        before = ""
+        phases = task.blocks[1:]
+        for search, known in zip(phases[::2], phases[1::2], strict=True):
+            goal = str(rng.choice([arm for arm in _ENDS if arm != before]))
+            rules = _trial(goal, dict(search.rewards))
+            n_wanted, n_found, n_done, is_over = int(rng.integers(_FEWEST, _MOST + 1)), 0, 0, False
+            tried: set[str] = set()
+            while not is_over:
+                block = known if n_found else search
+                searches = not n_found or rng.random() < block.error
+                left = [arm for arm in _ENDS if arm not in tried]
+                arm = str(rng.choice(left)) if searches else goal
+                here = _HOME
+                for phase, aim in zip(_PHASES, (str(rng.choice(_PORTS)), arm, _HOME), strict=True):
+                    nodes = shortest_path(task.graph, here, aim, rng)
+                    name = task.lap_names[here, aim]
+                    lap = lap_of(task, block, 0, nodes, rules, name, memory=phase)
+                    run = yield lap._replace(n_rest=known.n_rest if is_over else 0)
+                    here = task.model.states[run[-1]].node
+                    if phase == _TO_ARM:
+                        n_found += here == goal
+                        tried = {goal} if n_found else tried | {here}
+                        n_done += 1
+                        is_over = n_found == n_wanted or n_done == block.n_laps // 3
+            before = goal
+
     return maze_task(
         maze_with("eight_arm", variant.density()),
         rules,
-        _eight_arm_laps,
+        laps,
         blocks,
         variant,
         home=_HOME,
@@ -236,33 +264,6 @@ def _trial(goal: str, paid: dict[str, float]) -> list[Rule]:
         Rule(_PORTS, _ENDS, ((goal, paid[goal]),), _TO_ARM),
         Rule(_ENDS, (_HOME,), ((_HOME, paid[_HOME]),), _TO_HOME),
     ]
-
-
-def _eight_arm_laps(task: Task, rng: np.random.Generator) -> Laps:
-    before = ""
-    phases = task.blocks[1:]
-    for search, known in zip(phases[::2], phases[1::2], strict=True):
-        goal = str(rng.choice([arm for arm in _ENDS if arm != before]))
-        rules = _trial(goal, dict(search.rewards))
-        n_wanted, n_found, n_done, is_over = int(rng.integers(_FEWEST, _MOST + 1)), 0, 0, False
-        tried: set[str] = set()
-        while not is_over:
-            block = known if n_found else search
-            searches = not n_found or rng.random() < block.error
-            left = [arm for arm in _ENDS if arm not in tried]
-            arm = str(rng.choice(left)) if searches else goal
-            here = _HOME
-            for phase, aim in zip(_PHASES, (str(rng.choice(_PORTS)), arm, _HOME), strict=True):
-                nodes, name = shortest_path(task.graph, here, aim, rng), task.lap_names[here, aim]
-                lap = lap_of(task, block, 0, nodes, rules, name, memory=phase)
-                run = yield lap._replace(n_rest=known.n_rest if is_over else 0)
-                here = task.model.states[run[-1]].node
-                if phase == _TO_ARM:
-                    n_found += here == goal
-                    tried = {goal} if n_found else tried | {here}
-                    n_done += 1
-                    is_over = n_found == n_wanted or n_done == block.n_laps // 3
-        before = goal
 
 
 def y_maze(*, rng: np.random.Generator | None = None) -> Task:
@@ -325,10 +326,27 @@ def w_track(*, rng: np.random.Generator | None = None) -> Task:
     for k in range(8):
         name, error = f"session {k + 1}", first * lasting**k
         blocks.append(Block(name, n_laps, (), paid, n_rest=variant.n_rest, error=error))
+
+    def laps(task: Task, rng: np.random.Generator) -> Laps:
+        side_of = {well: side for side, well in _WELLS.items()}
+        here, last = _CENTRE, str(rng.choice(list(_WELLS)))
+        for block in task.blocks[1:]:
+            rules = _w_rules(dict(block.rewards))
+            for number in range(block.n_laps):
+                right = _WELLS[_OTHER[last]] if here == _CENTRE else _CENTRE
+                wrong = _WELLS[last] if here == _CENTRE else _WELLS[_OTHER[side_of[here]]]
+                errs = rng.random() < block.error * (1.0 if here == _CENTRE else 0.5)
+                nodes = shortest_path(task.graph, here, wrong if errs else right, rng)
+                memory = last if here == _CENTRE else ""
+                name = task.lap_names[here, nodes[-1]]
+                run = yield lap_of(task, block, number, nodes, rules, name, memory)
+                here = task.model.states[run[-1]].node
+                last = side_of.get(here, last)
+
     return maze_task(
         maze_with("w_track", variant.density()),
         _w_rules(paid),
-        _w_laps,
+        laps,
         blocks,
         variant,
         home=_CENTRE,
@@ -344,20 +362,3 @@ def _w_rules(paid: dict[str, float]) -> list[Rule]:
     return [home] + [
         Rule((_CENTRE,), sides, ((right[last], paid[right[last]]),), last) for last in _WELLS
     ]
-
-
-def _w_laps(task: Task, rng: np.random.Generator) -> Laps:
-    side_of = {well: side for side, well in _WELLS.items()}
-    here, last = _CENTRE, str(rng.choice(list(_WELLS)))
-    for block in task.blocks[1:]:
-        rules = _w_rules(dict(block.rewards))
-        for number in range(block.n_laps):
-            right = _WELLS[_OTHER[last]] if here == _CENTRE else _CENTRE
-            wrong = _WELLS[last] if here == _CENTRE else _WELLS[_OTHER[side_of[here]]]
-            errs = rng.random() < block.error * (1.0 if here == _CENTRE else 0.5)
-            nodes = shortest_path(task.graph, here, wrong if errs else right, rng)
-            memory = last if here == _CENTRE else ""
-            name = task.lap_names[here, nodes[-1]]
-            run = yield lap_of(task, block, number, nodes, rules, name, memory)
-            here = task.model.states[run[-1]].node
-            last = side_of.get(here, last)

@@ -5,7 +5,6 @@ They are those of Olafsdottir et al. (2015), Carey et al. (2019) and Gupta et al
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
 from itertools import pairwise
 
 import numpy as np
@@ -83,7 +82,27 @@ def _t_maze(name: str, n_looks: int, variant: Variant) -> Task:
         blocks.insert(3, Block("goal cue", len(looks), looks, cue, n_rest=n_rest))
     rules = [rule for block in blocks[1:] for rule in _rules(block)]
     names = {ends: name for name, ends in _ROUTES.items()}
-    return maze_task(maze, rules, _laps, blocks, variant, name=name, home=_HOME, lap_names=names)
+
+    def laps(task: Task, rng: np.random.Generator) -> Laps:
+        for block in task.blocks[1:]:
+            here = _ROUTES[block.contingency[0]][0]
+            outward = [name for name in block.contingency if not name.startswith("from")]
+            n_out = 0
+            rules = _rules(block)
+            for number in range(block.n_laps):
+                shown = block.contingency[0].startswith("look")
+                start, end = _ROUTES[outward[n_out % len(outward)]]
+                if here != start and not shown:
+                    start, end = here, _HOME
+                else:
+                    n_out += 1
+                nodes = shortest_path(task.graph, start, end, rng)
+                memory = _BACK if end == _HOME else ""
+                name = task.lap_names[start, end]
+                run = yield lap_of(task, block, number, nodes, rules, name, memory, shown)
+                here = task.model.states[run[-1]].node
+
+    return maze_task(maze, rules, laps, blocks, variant, name=name, home=_HOME, lap_names=names)
 
 
 def _rules(block: Block) -> list[Rule]:
@@ -95,26 +114,6 @@ def _rules(block: Block) -> list[Rule]:
     if block.name == "run 2":
         return [Rule((_HOME,), arms, paid[1:]), Rule(arms, (_HOME,), paid[:1], _BACK)]
     return [Rule((_STOP,), arms, paid)]
-
-
-def _laps(task: Task, rng: np.random.Generator) -> Laps:
-    for block in task.blocks[1:]:
-        here = _ROUTES[block.contingency[0]][0]
-        outward = [name for name in block.contingency if not name.startswith("from")]
-        n_out = 0
-        rules = _rules(block)
-        for number in range(block.n_laps):
-            shown = block.contingency[0].startswith("look")
-            start, end = _ROUTES[outward[n_out % len(outward)]]
-            if here != start and not shown:
-                start, end = here, _HOME
-            else:
-                n_out += 1
-            nodes = shortest_path(task.graph, start, end, rng)
-            memory = _BACK if end == _HOME else ""
-            name = task.lap_names[start, end]
-            run = yield lap_of(task, block, number, nodes, rules, name, memory, shown)
-            here = task.model.states[run[-1]].node
 
 
 def t_revaluation(*, rng: np.random.Generator | None = None) -> Task:
@@ -212,7 +211,28 @@ def gupta_2t(n_laps: int | None = None, *, rng: np.random.Generator | None = Non
     rules = [rule for block in blocks[1:] for rule in _session_rules(block)]
 
     def laps(task: Task, rng: np.random.Generator) -> Laps:
-        return _session_laps(task, rng, routes)
+        halves = task.blocks[1:]
+        stops = {side: _feeders(side)[-1] for side in _SIDES}
+        side_of = {stop: side for side, stop in stops.items()}
+        for session in rng.permutation(len(halves) // 2):
+            here = task.landmarks["maze_start"][0]
+            last = str(rng.choice(_SIDES))  # the first lap of an alternating animal avoids this
+            old = ""
+            for block in halves[2 * session : 2 * session + 2]:
+                (rule,) = block.contingency
+                rules = _session_rules(block)
+                for number in range(block.n_laps):
+                    # The animal follows the old rule once more: it cannot know of the switch yet.
+                    followed = old if old and number == 0 else rule
+                    side = _other(last) if followed == _ALTERNATION else followed
+                    before, route = routes[last], routes[side]
+                    rest = before[before.index(here) : -1] if here != before[0] else ()
+                    nodes = (*rest, *route[: route.index(stops[side]) + 1])
+                    memory = last if rule == _ALTERNATION else ""
+                    run = yield lap_of(task, block, number, nodes, rules, side, memory)
+                    here = task.model.states[run[-1]].node
+                    last = side_of[here]
+                old = rule
 
     return maze_task(maze, rules, laps, blocks, variant)
 
@@ -227,33 +247,6 @@ def _session_rules(block: Block) -> list[Rule]:
         return [Rule((*begin, *ends), ends, tuple(block.rewards.items()))]
     paid = {side: tuple((n, block.rewards[n]) for n in _feeders(side)) for side in _SIDES}
     return [Rule((*begin, stops[last]), ends, paid[_other(last)], last) for last in _SIDES]
-
-
-def _session_laps(
-    task: Task, rng: np.random.Generator, routes: Mapping[str, Sequence[str]]
-) -> Laps:
-    """Run the sessions in random order; each begins at the maze's start."""
-    halves = task.blocks[1:]
-    stops = {side: _feeders(side)[-1] for side in _SIDES}
-    side_of = {stop: side for side, stop in stops.items()}
-    for session in rng.permutation(len(halves) // 2):
-        here = task.landmarks["maze_start"][0]
-        last = str(rng.choice(_SIDES))  # the first lap of an alternating animal avoids this side
-        old = ""
-        for block in halves[2 * session : 2 * session + 2]:
-            (rule,) = block.contingency
-            rules = _session_rules(block)
-            for number in range(block.n_laps):
-                followed = old if old and number == 0 else rule
-                side = _other(last) if followed == _ALTERNATION else followed
-                before, route = routes[last], routes[side]
-                rest = before[before.index(here) : -1] if here != before[0] else ()
-                nodes = (*rest, *route[: route.index(stops[side]) + 1])
-                memory = last if rule == _ALTERNATION else ""
-                run = yield lap_of(task, block, number, nodes, rules, side, memory)
-                here = task.model.states[run[-1]].node
-                last = side_of[here]
-            old = rule
 
 
 def _feeders(side: str) -> tuple[str, ...]:

@@ -1,4 +1,15 @@
-"""How each kind of function is compiled, where compiled code is kept, and how it calls Python.
+"""How functions are compiled, and where compiled code is kept.
+
+Numba's disk cache notices an edit of the file that holds a kernel, but not of other files whose
+functions the kernel calls. Here the cache folder of a kernel is named after the contents of its own
+file and of all files that it imports, directly or indirectly. After an edit of one of these the
+kernel is compiled again, once, and old code never runs; other edits have no effect. A kernel is not
+kept if a file has changed since this process began, since the code in memory may be older than the
+file. Many processes may share the cache: each writes its own files, and code that is damaged, or
+cannot be written, is compiled again.
+Kernels are kept in the user's cache folder, or below ``NUMBA_CACHE_DIR`` if that is set, but only
+where nobody else can write: code that others put there would be run.
+``NUMBA_DISABLE_JIT=1`` runs everything as plain Python, ``NUMBA_BOUNDSCHECK=1`` checks all indices.
 
 Numba optimises each function as a whole and turns it into machine code, then does so again for
 each function that calls it, since the code of the called function becomes part of the caller's: in
@@ -44,9 +55,12 @@ from numpy.typing import NDArray
 
 from replay.sources import are_unchanged, digest_of, sources_of
 
+__all__ = ["address_of", "as_int", "call", "count_up_to", "inlined", "jitable", "kernel"]
+__all__ += ["loop_kernel", "own_code", "uncached_kernel", "working_seconds"]
+
 _Function = TypeVar("_Function", bound=Callable[..., Any])
 
-_KEPT_SECONDS = 7 * 24 * 3600
+_KEPT_SECONDS = 7 * 24 * 3600  # each edit of a file makes a new folder; most are never used again
 _QUIET_SECONDS = 60
 _lock = threading.Lock()
 _settings: Any = numba.config
@@ -438,15 +452,15 @@ def call(address: int, number: int) -> int:
     return int(_NUMBER_TO_NUMBER(address)(number))
 
 
-def _generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-    kind = ir.FunctionType(ir.IntType(64), [ir.IntType(64)])
-    function = builder.inttoptr(arguments[0], kind.as_pointer())
-    return builder.call(function, arguments[1:])
-
-
 @intrinsic
 def _call(typing_context: Any, address: Any, number: Any) -> Any:
-    return types.int64(types.int64, types.int64), _generate
+    # Numba calls a function at an address that it knows while it compiles; this one comes later.
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        kind = ir.FunctionType(ir.IntType(64), [ir.IntType(64)])
+        function = builder.inttoptr(arguments[0], kind.as_pointer())
+        return builder.call(function, arguments[1:])
+
+    return types.int64(types.int64, types.int64), generate
 
 
 @overload(call, inline="always")
