@@ -14,4 +14,4 @@ from explanation_figures import goals_figure
 
 results = Results(sys.argv[1] if len(sys.argv) > 1 else "results")
 tables = [results.read(name) for name in ("recovered_accounts.csv", "left_out_accounts.csv")]
-save(goals_figure(*tables), results.folder / "figures" / "explanation")
+save(goals_figure(*tables, results.manifest()["draws"]), results.folder / "figures" / "explanation")

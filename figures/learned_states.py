@@ -12,4 +12,4 @@ from analyses.studies.encoder_figures import kinds_in_codes_figure, learned_stat
 results = Results(sys.argv[1] if len(sys.argv) > 1 else "results")
 earned, kinds = results.read("learned_states.csv"), results.read("kinds_in_codes.csv")
 save(learned_states_figure(earned), results.folder / "figures" / "learned_states")
-save(kinds_in_codes_figure(kinds), results.folder / "figures" / "kinds_in_codes")
+save(kinds_in_codes_figure(kinds, earned), results.folder / "figures" / "kinds_in_codes")

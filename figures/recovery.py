@@ -15,5 +15,6 @@ from recovery_figures import recovery_figure
 
 results = Results(sys.argv[1] if len(sys.argv) > 1 else "results")
 shares, matrix = results.read("recovery_shares.csv"), results.read("recovery_matrix.csv")
-figure = recovery_figure(matrix[matrix["what"] == "kind"], shares, width_cm=FULL_WIDTH)
+kinds, recovery = matrix[matrix["what"] == "kind"], results.read("recovery.csv")
+figure = recovery_figure(kinds, shares, recovery, width_cm=FULL_WIDTH)
 save(figure, results.folder / "figures" / "recovery")

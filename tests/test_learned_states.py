@@ -67,8 +67,9 @@ def test_pieces_become_tables_and_a_figure(monkeypatch, tmp_path):
     shares = tables["kinds_in_codes.csv"].groupby(["encoder", "learner", "states"])["share"].sum()
     assert shares.between(0.499, 1.001).all()  # a maze may have no sequence at all
     results = Results(tmp_path)
-    assert len(learned_states_figure(results.read("learned_states.csv")).axes) == 2
-    assert len(kinds_in_codes_figure(results.read("kinds_in_codes.csv")).axes) == 2
+    earned = results.read("learned_states.csv")
+    assert len(learned_states_figure(earned).axes) == 2
+    assert len(kinds_in_codes_figure(results.read("kinds_in_codes.csv"), earned).axes) == 2
 
 
 def test_the_guide_has_the_shipped_tables():

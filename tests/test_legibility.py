@@ -267,6 +267,7 @@ FIGURES = {
             recovered=0.9
         ),
         table(task=[*TASKS][:5], account=[*LONG_NAMES, "walks and shuffles"]).assign(accepted=0.1),
+        32,
     ),
     "headings_figure": lambda: (
         table(n_cells=[12, 25, 50, 100], other_rate=[0.1, 1.0], outcome=["right", "ambiguous"]),
@@ -286,6 +287,7 @@ FIGURES = {
             states=["codes", "places"],
             kind=[*KINDS],
         ).assign(share=0.2),
+        table(task=["maze"]).assign(n=4),
     ),
     "learners_figure": lambda: (rates()[lambda rows: rows["time_step"] == 250_000],),
     "learning_curves_figure": lambda: (rates(),),

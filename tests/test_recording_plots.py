@@ -300,6 +300,11 @@ def shares(n_cells=(12, 20, 40)):
     return table.assign(ci_low=table["corrected"] - 0.1, ci_high=table["corrected"] + 0.1)
 
 
+SESSIONS = pd.DataFrame(
+    {"n_cells": [12, 20, 40], "gain": 2.9, "speed": 800.0, "n_sessions": [40, 160, 40]}
+)
+
+
 def test_a_matrix_shows_what_can_be_seen(ax):
     plot_confusion(matrices([20]), ax)
     assert [label.get_text() for label in ax.get_xticklabels()] == [
@@ -323,7 +328,7 @@ def test_shares_that_are_refused_have_no_dot(ax):
 @pytest.mark.parametrize(("width", "n_panels"), [(COLUMN_WIDTH, 3), (FULL_WIDTH, 4)])
 def test_the_figure_of_recovery(width, n_panels, assert_legible):
     both = pd.concat([shares(), shares().assign(true=0.6)])
-    figure = recovery_figure(matrices(), both, width_cm=width)
+    figure = recovery_figure(matrices(), both, SESSIONS, width_cm=width)
     looks = [
         {line.get_color() for line in ax.lines if not line.get_label().startswith("_")}
         for ax in figure.axes[-2:]
@@ -332,10 +337,11 @@ def test_the_figure_of_recovery(width, n_panels, assert_legible):
     assert looks[0].isdisjoint(looks[1]), "a colour has two meanings"
     assert_legible(figure)
     assert len(figure.axes) == n_panels
-    assert figure.axes[0].get_title(loc="left") == "20 cells, gain 2.9, 8 m/s"
-    assert len(recovery_figure(matrices([20]), shares([20]), width_cm=width).axes) == 2
+    assert figure.axes[0].get_title(loc="left") == "20 cells, gain 2.9, 8 m/s (160 sessions)"
+    few = recovery_figure(matrices([20]), shares([20]), SESSIONS, width_cm=width)
+    assert len(few.axes) == 2
     with pytest.raises(ValueError, match="must have rows"):
-        recovery_figure(matrices()[:0], both)
+        recovery_figure(matrices()[:0], both, SESSIONS)
 
 
 def test_shares_are_drawn_by_their_true_share(ax):

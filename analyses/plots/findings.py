@@ -13,6 +13,7 @@ from matplotlib.colors import TwoSlopeNorm
 from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
+from analyses.findings.evidence import N_DRAWN_SETS
 from analyses.plots.layers import draw_shares, name_rows
 from analyses.plots.panels import NEW, add_legend, add_note, drawing, grid, new_figure
 from analyses.plots.style import COLUMN_WIDTH, FULL_WIDTH, INCH, SMALL, Look, label
@@ -34,9 +35,9 @@ _ON_SUMS = (
     "Two orders, controls in both, the best of them dashed: by all evidence, and by the values of "
     "statistics where there is such replay at all. "
     "Above 0: findings are more probable than under a uniform prediction. Each study has one vote. "
-    "Lines: 95 % intervals over studies. Grey: 90 % of the sums over all findings if the account "
-    "were true. Diagnostic findings, which no control predicts as well as the best account, favour "
-    "accounts."
+    "Lines: 95 % intervals over {n} studies. Grey: 90 % of the sums over all findings if the "
+    "account were true. Diagnostic findings, which no control predicts as well as the best "
+    "account, favour accounts."
 )
 _OF_A_STUDY = (
     "Dots: the median prediction of an account; lines: 5 to 95 % of simulated studies. Purple "
@@ -50,8 +51,8 @@ _NEEDED += ["published_low"]
 _NEEDED += ["published_high", "weight", "diagnostic", "is_control", "as_published"]
 _FOUND_ROW, _NAMES = 0.16, 1.5  # inches
 _NOTE = (
-    "% of simulated sets of findings; numbers below 5 are omitted. Each set is drawn from the "
-    "predictions of the account of its row."
+    f"% of {N_DRAWN_SETS} simulated sets of findings; numbers below 5 are omitted. Each set is "
+    "drawn from the predictions of the account of its row."
 )
 
 
@@ -139,7 +140,12 @@ def sums_figure(sums: pd.DataFrame, fit: pd.DataFrame) -> Figure:
     'Context-driven reactivation'
     """
     ends = [f"{name}{part}" for name in ("evidence", "ci_low", "ci_high") for part in _PARTS]
-    check_table(sums, ["account", "is_control", "value_of_all", *ends], "sums", empty=False)
+    check_table(
+        sums,
+        ["account", "is_control", "value_of_all", "n_studies_of_all", *ends],
+        "sums",
+        empty=False,
+    )
     check_table(fit, ["account", "expected_low", "expected_high"], "fit")
     over_priors = [account_of(name) == name for name in sums["account"].astype(str)]
     rows = sums[over_priors].sort_values("evidence_of_all", ascending=False, kind="stable")
@@ -171,7 +177,7 @@ def sums_figure(sums: pd.DataFrame, fit: pd.DataFrame) -> Figure:
     values.plot(by_value["value_of_all"], y, **_DOT, markersize=3)
     ax.set_xlabel("Sum of evidence over studies (bits)")
     values.set_xlabel("Values alone (bits)")
-    add_note(figure, _ON_SUMS)
+    add_note(figure, _ON_SUMS.format(n=sums["n_studies_of_all"].max()))
     add_legend(figure, [{"label": "If the account were true", "color": "0.8"}, *_PARTS.values()], 3)
     return figure
 

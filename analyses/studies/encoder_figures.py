@@ -85,19 +85,24 @@ def learned_states_figure(learned_states: pd.DataFrame, *, width_cm: float = FUL
 
 
 @drawing
-def kinds_in_codes_figure(kinds: pd.DataFrame, *, width_cm: float = FULL_WIDTH) -> Figure:
+def kinds_in_codes_figure(
+    kinds: pd.DataFrame, learned_states: pd.DataFrame, *, width_cm: float = FULL_WIDTH
+) -> Figure:
     """Make the figure of kinds of replay when states are learned: a panel for each learner.
 
     Parameters
     ----------
     kinds : DataFrame
         ``kinds_in_codes.csv`` of ``replay study learned_states``.
+    learned_states : DataFrame
+        Its ``learned_states.csv``, which has the number of mazes.
 
     Examples
     --------
     >>> kinds = pd.DataFrame({"encoder": ["true_states", "k_means"], "kind": "novel_path",
     ...                       "learner": "prioritized_sweeping", "states": "codes", "share": 0.4})
-    >>> kinds_in_codes_figure(kinds).axes[0].get_title(loc="left")
+    >>> mazes = pd.DataFrame({"task": ["maze"], "n": [4]})
+    >>> kinds_in_codes_figure(kinds, mazes).axes[0].get_title(loc="left")
     'Replay of prioritized sweeping'
     """
     columns = ["encoder", "learner", "states", "kind", "share"]
@@ -106,13 +111,15 @@ def kinds_in_codes_figure(kinds: pd.DataFrame, *, width_cm: float = FULL_WIDTH) 
     looks = kind_looks(kind for kind in shown if kind != "no_sequence")
     looks |= {"no_sequence": {"label": "No sequence", "color": "#eeeeee"}}
     learners = in_order(shares["learner"], LEARNER_ORDER)
+    of_mazes = check_table(learned_states, ["task", "n"], "learned_states")["task"] == "maze"
+    mazes = count_range(learned_states.loc[of_mazes, "n"], "maze")
     figure, axes = grid(
         [f"Replay of {label(name).lower()}" for name in learners],
         fitting_columns(2, width_cm, _LEAST_CM),
         0.6 + 2 * _ROW * len(_encoders(shares)),
         width_cm=width_cm, legend=[looks[kind] for kind in shown],
-        note="The kind of each event's longest sequence: above in the codes that the learner "
-        "knows, below in the places that the codes stand for.",
+        note=f"{mazes}. The kind of each event's longest sequence: above in the codes that the "
+        "learner knows, below in the places that the codes stand for.",
     )  # fmt: skip
     for ax, name in zip(axes, learners, strict=True):
         rows = shares[shares["learner"] == name]

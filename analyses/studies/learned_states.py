@@ -205,7 +205,9 @@ STUDY = Study(
     summarise=_summarise,
     figures={
         "learned_states": drawn("encoder_figures:learned_states_figure", "learned_states.csv"),
-        "kinds_in_codes": drawn("encoder_figures:kinds_in_codes_figure", "kinds_in_codes.csv"),
+        "kinds_in_codes": drawn(
+            "encoder_figures:kinds_in_codes_figure", "kinds_in_codes.csv", "learned_states.csv"
+        ),
     },
     show=lambda plan, tables: [
         Shown(table=tables["learned_states.csv"][_SHOWN]),

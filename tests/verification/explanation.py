@@ -208,7 +208,7 @@ def _draw(results: Results) -> Iterator[tuple[str, Figure]]:
     from explanation_figures import goals_figure
 
     tables = (results.read(f"{name}_accounts.csv") for name in ("recovered", "left_out"))
-    yield "explanation_goals", goals_figure(*tables)
+    yield "explanation_goals", goals_figure(*tables, results.manifest()["draws"])
 
 
 STUDY = Study(

@@ -21,7 +21,7 @@ _RECOVERED, _MOST_TAKEN, _JUDGED = 0.95, 0.05, 100
 
 @drawing
 def goals_figure(
-    recovered: pd.DataFrame, left_out: pd.DataFrame, *, width_cm: float = FULL_WIDTH
+    recovered: pd.DataFrame, left_out: pd.DataFrame, n_draws: int, *, width_cm: float = FULL_WIDTH
 ) -> Figure:
     """Draw how often the true account is found, and how often another is taken for it.
 
@@ -29,6 +29,8 @@ def goals_figure(
     ----------
     recovered, left_out : DataFrame
         ``recovered_accounts.csv`` and ``left_out_accounts.csv`` of the study.
+    n_draws : int
+        How often each account was simulated.
 
     Examples
     --------
@@ -36,7 +38,7 @@ def goals_figure(
     ...                           "recovered": [0.8, 0.9]})
     >>> left_out = pd.DataFrame({"task": "w_track", "account": ["sfma", "walks and shuffles"],
     ...                          "accepted": [0.1, 0.0]})
-    >>> len(goals_figure(recovered, left_out).axes)
+    >>> len(goals_figure(recovered, left_out, 32).axes)
     3
     """
     columns = ["task", "n_sequences", "noise", "recovered"]
@@ -47,11 +49,12 @@ def goals_figure(
     figure, axes = grid(
         ["True class first", "What is known of misread places", "True account not in the list"],
         fitting_columns(3, width_cm, 5.0), 1.7, width_cm=width_cm, legend=looks, legend_columns=3,
-        note="Simulated animals whose account is known. Dashed: the goal. Middle and right: 100 "
-        "sequences. Middle: no place is misread, or a fifth, and this share is known, unknown or "
-        "ignored. Right: share of animals that are taken for another account with a probability "
-        "above .9 and without misfit; small points: each class of accounts, large: their mean, and "
-        "animals of walks and shuffles when no control is in the list.",
+        note=f"Simulated animals whose account is known, {n_draws} of each account. Dashed: the "
+        "goal. Middle and right: 100 sequences. Middle: no place is misread, or a fifth, and "
+        "this share is known, unknown or ignored. Right: share of animals that are taken for "
+        "another account with a probability above .9 and without misfit; small points: each class "
+        "of accounts, large: their mean, and animals of walks and shuffles when no control is in "
+        "the list.",
     )  # fmt: skip
     by_number, by_noise, of_others = axes
     known = recovered[recovered["noise"] == "known"]

@@ -1,4 +1,4 @@
-"""How often the direction of replay is told, by the number of cells and how much they differ."""
+"""How often the direction of replay is right, by the number of cells and how much they differ."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ __all__ = ["headings_figure"]
 _COLOURS = ("#b0b0b0", "#808080", "#505050", "#000000", "#aa3377")  # the more cells, the darker
 _MARKERS = ("o", "s", "^", "D", "v")
 _TITLES = {
-    "right": "Told right",
-    "wrong": "Told wrong",
+    "right": "Right",
+    "wrong": "Wrong",
     "ambiguous": "Ambiguous",
     "missed": "Missed",
 }
@@ -36,7 +36,7 @@ def headings_figure(table: pd.DataFrame, *, width_cm: float = FULL_WIDTH) -> Fig
     --------
     >>> table = pd.DataFrame({"n_cells": 50, "other_rate": [0.1, 1.0], "outcome": "right",
     ...                       "mean": [0.9, 0.0], "ci_low": [0.8, 0.0], "ci_high": [1.0, 0.1]})
-    >>> len(headings_figure(table).axes)  # nothing is told wrong, or missed
+    >>> len(headings_figure(table).axes)  # nothing is wrong, or missed
     1
     """
     columns = ["n_cells", "other_rate", "outcome", "mean", "ci_low", "ci_high"]

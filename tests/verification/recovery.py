@@ -319,8 +319,8 @@ def _draw(results: Results) -> Iterator[tuple[str, Figure]]:
     from analyses.plots.style import FULL_WIDTH
 
     matrix, shares = results.read("recovery_matrix.csv"), results.read("recovery_shares.csv")
-    kinds = matrix[matrix["what"] == "kind"]
-    yield "recovery", recovery_figure(kinds, shares, width_cm=FULL_WIDTH)
+    kinds, recovery = matrix[matrix["what"] == "kind"], results.read("recovery.csv")
+    yield "recovery", recovery_figure(kinds, shares, recovery, width_cm=FULL_WIDTH)
 
 
 STUDY = Study(

@@ -179,7 +179,11 @@ def plot_corrected(shares: pd.DataFrame, ax: Axes = NEW, *, width_cm: float = CO
 
 @drawing
 def recovery_figure(
-    confusion: pd.DataFrame, shares: pd.DataFrame, *, width_cm: float = COLUMN_WIDTH
+    confusion: pd.DataFrame,
+    shares: pd.DataFrame,
+    recovery: pd.DataFrame,
+    *,
+    width_cm: float = COLUMN_WIDTH,
 ) -> Figure:
     """Make the figure of how well recordings recover known replay.
 
@@ -189,6 +193,8 @@ def recovery_figure(
         The table ``recovery_matrix.csv``.
     shares : pandas.DataFrame
         The table ``recovery_shares.csv``.
+    recovery : pandas.DataFrame
+        The table ``recovery.csv``, which has the number of sessions.
     width_cm : float, default 8.5
         Width of the figure. If it is wider than a column, matrices and shares are side by side.
 
@@ -206,6 +212,7 @@ def recovery_figure(
     """
     check_table(confusion, [*_SETTING, "truth", "found", "probability"], "confusion")
     check_table(shares, ["kind", *_SHARE_COLUMNS], "shares")
+    check_table(recovery, [*_SETTING, "n_sessions"], "recovery")
     if not len(confusion) or not len(shares):
         raise ValueError("confusion and shares must have rows: no recording was simulated.")
     novel = shares[shares["kind"] == "novel_path"]
@@ -226,9 +233,11 @@ def recovery_figure(
     for left_out in panels[n_panels:]:
         left_out.remove()
     axes = panels[:n_panels]
+    sessions = recovery.drop_duplicates(_SETTING).set_index(_SETTING)["n_sessions"]
     for ax, n_cells in zip(axes, shown, strict=False):
         plot_confusion(chosen[chosen["n_cells"] == n_cells], ax)
-        ax.set_title(f"{n_cells} cells, gain {gain:g}, {speed / 100:g} m/s")
+        n_sessions = sessions[n_cells, gain, speed]
+        ax.set_title(f"{n_cells} cells, gain {gain:g}, {speed / 100:g} m/s ({n_sessions} sessions)")
     for ax, draw, table in zip(
         axes[len(shown) :], (plot_shares, plot_corrected), (first, by_true), strict=False
     ):

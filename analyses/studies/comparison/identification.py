@@ -16,6 +16,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from analyses.findings.evidence import (
+    N_DRAWN_SETS,
     SURPRISE,
     Count,
     Direction,
@@ -31,7 +32,6 @@ from analyses.studies.comparison.plan import Comparison
 from analyses.studies.comparison.simulated_studies import Predictions
 from replay.checks.arrays import Floats
 
-_N_TRUTHS = 64  # draws of each account that are assumed to be true
 _N_NOISY = 12  # the same, where each set of findings has its own noise
 _N_REPLICATES = 128  # sets of findings that each account predicts
 _BINS = 8
@@ -88,7 +88,7 @@ def confusion(plan: Comparison, known: Predictions, rng: np.random.Generator) ->
     `rng` chooses the draws.
     """
     names = list(plan.accounts)
-    totals = _totals(plan, known, rng, _N_TRUTHS)
+    totals = _totals(plan, known, rng, N_DRAWN_SETS)
     counts = pd.DataFrame(0.0, index=names, columns=names)
     for truth, total in totals.items() if known.rows else ():
         counts.loc[truth] = _first(total).mean(axis=0)
