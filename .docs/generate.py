@@ -82,7 +82,15 @@ def commands() -> str:
         arguments = [each for each in command.params if not _is_option(each)]
         usage = "".join(f" {each.metavar or each.name.upper()}" for each in arguments)
         lines += [f"## `replay {name}`", "", f"```text\nreplay {name}{usage} [OPTIONS]\n```", ""]
-        lines += [_plain(command.help or ""), "", "| option | meaning | default |", "|---|---|---|"]
+        about, _, example = (command.help or "").partition("\n\nExample: ")
+        lines += [
+            _plain(about),
+            "",
+            f"```bash\n{example}\n```",
+            "",
+            "| option | meaning | default |",
+            "|---|---|---|",
+        ]
         for each in command.params:
             # A flag is off by default, and has no value to name.
             value = "" if getattr(each, "is_flag", False) else each.metavar or each.name.upper()

@@ -4,6 +4,7 @@ import inspect
 import io
 import json
 import re
+import shlex
 import subprocess
 import sys
 import warnings
@@ -18,6 +19,7 @@ import pytest
 import typer
 from commands import replay, replay_in_a_process
 from rich.console import Console
+from typer.testing import CliRunner
 
 from analyses.cli import app, inference, main, simulations, terminal
 from analyses.cli.studies import study
@@ -57,6 +59,15 @@ def test_no_two_options_differ_by_a_letter():
         replaced = len(one) == len(other) and sum(map(str.__ne__, one, other)) == 1
         assert shorter not in without_one, (one, other)
         assert not replaced, (one, other)
+
+
+@pytest.mark.parametrize("name", [*typer.main.get_command(app).commands])
+def test_help_has_an_example_and_flags_have_no_value(name):
+    command = typer.main.get_command(app).commands[name]
+    words = shlex.split(re.search(r"Example: (.*)", command.help)[1])
+    assert words[:2] == ["replay", name]
+    command.make_context(name, words[2:])  # an error, if the example has a mistake
+    assert "bool" not in CliRunner().invoke(app, [name, "-h"]).output
 
 
 def test_a_study_with_a_command_has_one_way_to_be_run():

@@ -163,7 +163,7 @@ def test_headings_are_read_from_tables(tmp_path):
     [laps] = read_protocols([], [moves], None, 0, 0.8).values()
     assert (laps.told, len(laps.headings.place)) == (0.8, 10)
     assert read_protocols([], [moves], None, 0)["rat"].headings is None
-    with pytest.raises(ValueError, match="told_headings must be"):
+    with pytest.raises(ValueError, match="known_headings must be"):
         read_protocols([], [moves], None, 0, 1.2)
     pd.DataFrame({"step": ENDS, **text, "along": "-1 x"}).to_csv(events, index=False)
     with pytest.raises(ValueError, match=r"The column 'along' of .* must hold whole numbers"):

@@ -3,9 +3,10 @@
 import errno
 import sys
 import warnings
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
+from typer.core import TyperCommand, TyperGroup
 
 from analyses.cli import inference, lists, logs, recordings, simulations, studies
 from analyses.cli.options import as_command, as_typed
@@ -14,7 +15,27 @@ from replay.version import __version__
 
 _HELP = "What does the hippocampus replay, and which learning algorithm would replay that?"
 
+
+class _Flags:
+    """A command whose help says of no flag, --help included, that <bool> is typed after it."""
+
+    def get_params(self, ctx: Any) -> list[Any]:
+        found: list[Any] = super().get_params(ctx)  # type: ignore[misc]
+        for each in found:
+            each.metavar = " " if getattr(each, "is_flag", False) else each.metavar
+        return found
+
+
+class _Command(_Flags, TyperCommand):
+    pass
+
+
+class _Group(_Flags, TyperGroup):
+    pass
+
+
 app = typer.Typer(
+    cls=_Group,
     help=_HELP,
     no_args_is_help=True,
     pretty_exceptions_enable=False,
@@ -37,7 +58,6 @@ def _options(
             help="Show the version and exit.",
             is_eager=True,
             callback=_show_version,
-            metavar=" ",
         ),
     ] = False,
 ) -> None:
@@ -60,7 +80,7 @@ _COMMANDS = {
 }  # fmt: skip
 for _panel, _commands in _COMMANDS.items():
     for _command in _commands:
-        app.command(rich_help_panel=_panel)(as_command(_command))
+        app.command(cls=_Command, rich_help_panel=_panel)(as_command(_command))
 
 
 def main() -> None:

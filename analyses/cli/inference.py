@@ -67,6 +67,8 @@ def explain(
     seen, gives the probability of each account, or says that none of them replays like this. Run
     the same command again to resume after an interruption.
 
+    Example: replay explain recording --draws 100
+
     Options
     -------
     result : RESULT...
@@ -127,7 +129,7 @@ def identifiability(
     prior: Priors = (),
     draws: Draws = N_DRAWS_EXPLAINED,
     wrong_places: WrongPlaces = None,
-    told_headings: float | None = None,
+    known_headings: float | None = None,
     seed: Seed = 0,
     jobs: Jobs = None,
     cluster: Cluster = None,
@@ -140,6 +142,8 @@ def identifiability(
     replayed sequences; mazes, protocols and numbers of laps are compared side by side. The result
     says how many sequences are needed, which accounts are never told apart, and for which others an
     account would be taken if it were in no list.
+
+    Example: replay identifiability --task w_track,linear_track --events 100
 
     Options
     -------
@@ -163,7 +167,7 @@ def identifiability(
     more_sessions : int
         Also say what so many sessions like this one, with as many replayed sequences in each, would
         add.
-    told_headings : SHARE, default that of a recording, 1 for tasks, 0 for tables
+    known_headings : SHARE, default that of a recording, 1 for tasks, 0 for tables
         The share of replayed sequences whose heading the cells will tell, on a track that is run
         both ways.
     """
@@ -180,7 +184,7 @@ def identifiability(
         states_of_track(track).to_csv(out / "states.csv", index=False)
         say(f"The states of {track} are in {out / 'states.csv'}. Give --laps to go on.")
         return
-    once = read_protocols(split(task), laps, rewards, seed, told_headings, track, split(lap_end))
+    once = read_protocols(split(task), laps, rewards, seed, known_headings, track, split(lap_end))
     protocols, n_sessions = with_more_sessions(
         once, check_whole("sessions", more_sessions, at_least=1)
     )

@@ -19,6 +19,8 @@ def learners(name: str | None = None, /) -> None:
     With NAME: what that learner stores, and its parameters, their defaults and ranges. In a pipe,
     the list has one line for each learner, without what it stores.
 
+    Example: replay learners dyna_q
+
     Options
     -------
     name : NAME
@@ -61,7 +63,10 @@ def learners(name: str | None = None, /) -> None:
 
 
 def experiments() -> None:
-    """List the paper's experiments and their sizes."""
+    """List the paper's experiments and their sizes.
+
+    Example: replay experiments
+    """
     from replay.experiments import EXPERIMENTS
 
     rows = [
@@ -75,6 +80,8 @@ def accounts(name: str | None = None, /) -> None:
     """List the accounts of replay that replay compare judges, and the controls.
 
     With NAME: the parameters that this account leaves open, with priors and reasons.
+
+    Example: replay accounts sfma
 
     Options
     -------
@@ -94,6 +101,8 @@ def tasks(name: str | None = None, /) -> None:
     """List the tasks of published experiments, with the statistics computed in each.
 
     With NAME: the maze, the laps and the statistics of that task.
+
+    Example: replay tasks w_track
 
     Options
     -------
@@ -130,7 +139,10 @@ def tasks(name: str | None = None, /) -> None:
 
 
 def worlds() -> None:
-    """List the changing worlds of replay change."""
+    """List the changing worlds of replay change.
+
+    Example: replay worlds
+    """
     from replay.worlds.changing_worlds import WORLDS
 
     rows = []
@@ -145,6 +157,8 @@ def findings(name: str | None = None, /) -> None:
     """Explain the statistics, and list the studies whose findings test them.
 
     With a statistic, a task or a study: its findings, one per row, and why one is not tested.
+
+    Example: replay findings w_track
 
     Options
     -------
@@ -177,6 +191,8 @@ def findings(name: str | None = None, /) -> None:
 
 def columns(table: str | None = None, /) -> None:
     """List the tables that commands write; with TABLE, explain its columns.
+
+    Example: replay columns reward_rate
 
     Options
     -------

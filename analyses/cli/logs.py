@@ -35,6 +35,8 @@ def classify(
 ) -> None:
     """Join the backups of an event log into causal chains, and classify each chain.
 
+    Example: replay classify results/logs/maze/prioritized_sweeping-0-0 --out sequences.parquet
+
     Options
     -------
     log : LOG
@@ -80,6 +82,8 @@ def animate(
 ) -> None:
     """Make a film of one pause: the agent at rest, and the replay that runs over the world.
 
+    Example: replay animate results/logs/maze/prioritized_sweeping-0-0 --out pause.gif
+
     Options
     -------
     log : LOG
@@ -121,6 +125,8 @@ def page(
     It shows the world and the animal, the replay of each pause move by move, the episodes from
     which a novel path is composed, and how the kinds of replay change with learning.
 
+    Example: replay page results --learner prioritized_sweeping
+
     Options
     -------
     folders : LOG_OR_RESULTS...
@@ -149,6 +155,8 @@ def page(
 def figures(folder: Path, /, svg: bool = False) -> None:
     """Redraw the figures of a result folder, as PDF and PNG.
 
+    Example: replay figures results --svg
+
     Options
     -------
     folder : FOLDER
@@ -166,6 +174,8 @@ def gallery(out: Path = Path("gallery.png")) -> None:
     """Draw what each learner would replay next, at one moment in one maze.
 
     The first run compiles all learners, which takes half a minute to a minute.
+
+    Example: replay gallery --out gallery.png
 
     Options
     -------
@@ -186,6 +196,8 @@ def status(folder: Path, /) -> None:
     """Show what a result folder holds, what is missing, and what is damaged.
 
     The exit code is 0 if nothing is missing or damaged, else 1.
+
+    Example: replay status results
 
     Options
     -------

@@ -146,8 +146,6 @@ def as_command(function: Callable[..., None]) -> Callable[..., None]:
             is_argument, name = each.name in arguments, each.name.removeprefix("n_")
             option = _OTHER_NAMES.get(each.name, f"--{name.replace('_', '-')}")
             typed = "N" if about.kind == "int" else about.kind.rpartition(" ")[2].upper()
-            # Nothing is typed after a flag; without a space, help would say <bool>.
-            typed = " " if hint is bool else typed
             about = (typer.Argument if is_argument else typer.Option)(
                 *(() if is_argument else (option,)),
                 metavar=typed or None,

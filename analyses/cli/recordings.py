@@ -57,6 +57,8 @@ def recording(
     animals: each gets its tables and a report, and statistics get intervals over animals. Run the
     same command again to resume after an interruption.
 
+    Example: replay recording rat.nwb --track track.json
+
     Options
     -------
     file : FILE...
@@ -122,6 +124,8 @@ def track(
     A graph is proposed from where the animal ran. It is written as the JSON that replay recording
     --track reads, with a picture, and with a page on which nodes and edges are clicked, measured
     and saved. If the JSON exists, drawing goes on with it.
+
+    Example: replay track rat.nwb
 
     Options
     -------

@@ -48,6 +48,8 @@ def compare(
     are scored in the same way. --draws 16 gives a first impression in a few minutes. Run the same
     command again to resume after an interruption.
 
+    Example: replay compare --task w_track --draws 16
+
     Options
     -------
     task : NAMES
@@ -101,6 +103,8 @@ def change(
 
     Run the same command again to resume after an interruption.
 
+    Example: replay change --world moving_reward --learner dyna_q --steps 2000
+
     Options
     -------
     world : NAME
@@ -146,6 +150,8 @@ def demands(
     Without options: all learners, in a minute or two; most single learners need only seconds. Run
     the same command again to resume after an interruption.
 
+    Example: replay demands --learner dyna_q,sfma
+
     Options
     -------
     learner : NAMES
@@ -183,6 +189,8 @@ def reproduce(
 
     Without options: all four experiments and all nine learners, at a size that takes about a
     minute. Run the same command again to resume after an interruption.
+
+    Example: replay reproduce --experiment maze --learner prioritized_sweeping,episodic_control
 
     Options
     -------

@@ -37,6 +37,8 @@ def study(
     Most studies take a few minutes at their usual size. Run the same command again to resume after
     an interruption.
 
+    Example: replay study bounded_memory --size 0.5
+
     Options
     -------
     name : NAME

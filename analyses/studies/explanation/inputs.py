@@ -151,7 +151,7 @@ def read_protocols(
     if not tasks and not laps:
         raise ValueError("Give laps: those of a task (--task NAME), or a table (--laps FILE).")
     if told is not None:
-        check_number("told_headings", told, at_least=0, at_most=1)
+        check_number("known_headings", told, at_least=0, at_most=1)
     if track is not None and not laps:
         raise ValueError("Give the positions of an animal on the track (--laps FILE).")
     if lap_ends and track is None:
