@@ -6,6 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from analyses.jobs.study import SizedPlan
 from analyses.studies import hidden_states
 from analyses.studies.hidden_states import ENCODERS, LEARNERS, STUDY, WORLDS
 from replay.data import reference_table
@@ -38,9 +39,9 @@ def test_pieces_become_tables_and_a_figure(monkeypatch, tmp_path):
     from analyses.jobs.run import run
     from analyses.studies.encoder_figures import hidden_states_figure
 
-    monkeypatch.setattr(hidden_states, "WORLDS", ("t_maze_2", "colours"))
+    plan = SizedPlan(dict.fromkeys(("t_maze_2", "colours"), 2), seed=3)
     monkeypatch.setattr(hidden_states, "_N_STEPS", 3000)
-    tables = run(STUDY, STUDY.usual_plan(0.01, seed=3), tmp_path, jobs=1)
+    tables = run(STUDY, plan, tmp_path, jobs=1)
     table = tables["hidden_states.csv"].set_index(["world", "encoder", "learner"])
     assert len(table) == 2 * len(ENCODERS) * len(LEARNERS)
     known = table.xs("true_states", level="encoder")

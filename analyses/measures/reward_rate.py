@@ -18,6 +18,7 @@ References
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import NamedTuple, TypeVar
 
 import numpy as np
 import pandas as pd
@@ -25,10 +26,39 @@ from scipy import stats
 
 from analyses.intervals import mean_interval, sign_test
 from analyses.tables import different, in_paper_order
-from replay.checks import check_choice, check_column, check_number, check_table, shown
+from replay.checks import check_choice, check_column, check_number, check_table, shown, typed
+from replay.checks.arrays import Floats
+from replay.worlds.mdp import MDP, uniform_policy
+
+Rates = TypeVar("Rates", float, Floats)
 
 _RUN = ["experiment", "learner", "mdp", "seed"]
 _WINDOWS = [*_RUN, "time_step", "reward_rate"]
+
+
+class Baselines(NamedTuple):
+    """Exact reward rates, per step."""
+
+    random: float  # reward rate of the uniformly random policy
+    optimal: float  # reward rate of the optimal policy, with exploration
+
+    def normalise(self, rate: Rates) -> Rates:
+        """Scale reward rates so that the random policy has 0 and the optimal policy 1."""
+        return (rate - self.random) / (self.optimal - self.random)
+
+
+@typed
+def baselines_of(mdp: MDP, *, discount: float, epsilon: float) -> Baselines:
+    """Compute the reward rates of an MDP by which others are normalised.
+
+    Examples
+    --------
+    >>> from replay.worlds.mazes import from_ascii
+    >>> baselines_of(from_ascii("S.G"), discount=0.9, epsilon=0.0).optimal
+    0.5
+    """
+    best = mdp.solve(discount).policy
+    return Baselines(mdp.reward_rate(uniform_policy(mdp)), mdp.reward_rate(best, epsilon))
 
 
 def normalise(windows: pd.DataFrame, baselines: pd.DataFrame) -> pd.DataFrame:

@@ -13,8 +13,8 @@ import numpy as np
 import pandas as pd
 
 from analyses.intervals import mean_interval
-from analyses.jobs.study import Piece, Shown, SizedPlan, Study, drawn, sized
-from analyses.studies.baselines import baselines
+from analyses.jobs.study import Shown, SizedPlan, Study, drawn, sized
+from analyses.measures.reward_rate import baselines_of
 from analyses.tables import in_paper_order
 from replay.experiments import find_experiment
 from replay.learners import find_learner
@@ -60,7 +60,7 @@ def measure_bounded_memory(
     paper = find_experiment(experiment)
     n = n_steps or _STEPS.get(experiment, paper.n_steps)
     mdp = paper.mdp(index, seed)
-    between = baselines(mdp, discount=paper.discount, epsilon=paper.epsilon)
+    between = baselines_of(mdp, discount=paper.discount, epsilon=paper.epsilon)
     rows = []
     for retention, bounds in capacities.items():
         for capacity in (*bounds, np.inf):
@@ -102,10 +102,6 @@ def summarise_bounded_memory(measured: pd.DataFrame) -> pd.DataFrame:
     return in_paper_order(table)[columns].sort_values(by, ignore_index=True)
 
 
-def _make(plan: SizedPlan, piece: Piece) -> dict[str, pd.DataFrame]:
-    return {"memories": measure_bounded_memory(*piece, seed=plan.seed)}
-
-
 def _show(plan: SizedPlan, tables: Mapping[str, pd.DataFrame]) -> list[Shown]:
     found = tables["bounded_memory.csv"]
     half_width = (found["ci_high"] - found["ci_low"]) / 2
@@ -118,7 +114,7 @@ STUDY = Study(
     "bounded_memory",
     "How much reward does how much memory earn?",
     plan=sized(10, *_EXPERIMENTS),
-    make=_make,
+    make=lambda plan, piece: {"memories": measure_bounded_memory(*piece, seed=plan.seed)},
     summarise=lambda plan, results: {
         "bounded_memory.csv": summarise_bounded_memory(results.read_pieces("memories"))
     },

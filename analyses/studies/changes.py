@@ -12,7 +12,7 @@ has little to recover.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -21,10 +21,9 @@ import pandas as pd
 from analyses.intervals import shares
 from analyses.jobs.cost import N_CHANGING_RUNS, N_CHANGING_WORLDS
 from analyses.jobs.results import Results
-from analyses.jobs.study import MOST, MOST_STEPS, Piece, Shown, Study, digests, drawn
-from analyses.measures.reward_rate import over_mdps
+from analyses.jobs.study import MOST, MOST_STEPS, Shown, Study, digests, drawn
+from analyses.measures.reward_rate import baselines_of, over_mdps
 from analyses.sequences.growing import chain_kinds
-from analyses.studies.baselines import Baselines, baselines
 from analyses.tables import KINDS
 from replay.checks import check_table, check_whole
 from replay.learners import LEARNERS, check_computes_values
@@ -68,21 +67,26 @@ def measure_change(
     ((500, 7), ['before', 'after'])
     """
     protocol = _draw_world(world, index, n_steps, n_rest, seed)
-    between = [
-        baselines(phase.mdp, discount=_DISCOUNT, epsilon=_EPSILON) for phase in protocol.phases
-    ]
-    tables: dict[str, list[pd.DataFrame]] = {"rates": [], "replay": []}
+    phases = protocol.phases
+    between = [baselines_of(phase.mdp, discount=_DISCOUNT, epsilon=_EPSILON) for phase in phases]
+    rates, replay = [], []
     for name, (learner, params) in learners.items():
         for number in range(n_seeds):
+            # Learners of one number have the same seed, so that they differ in nothing else.
             run_seed = int(np.random.SeedSequence([seed, index, number]).generate_state(1)[0])
             run = simulate(protocol, learner, params, seed=run_seed)
             labels: dict[str, Any] = {"world": world, "learner": name, "mdp": index, "seed": number}
-            for table, rows in (
-                ("rates", _rates(run, protocol, between)),
-                ("replay", _replay(run, protocol)),
-            ):
-                tables[table].append(rows.assign(**labels)[[*labels, *rows.columns]])
-    return {name: pd.concat(rows, ignore_index=True) for name, rows in tables.items()}
+            reward = np.append(0.0, np.cumsum(run.log.columns("steps")["reward"]))
+            for k, (phase, end) in enumerate(zip(phases, protocol.ends, strict=True)):
+                ends = np.arange(PHASE_WINDOWS + 1) * phase.n_steps // PHASE_WINDOWS
+                rate = np.diff(reward[end - phase.n_steps + ends]) / np.diff(ends)
+                window = {"time_step": ends[1:], "reward_rate": between[k].normalise(rate)}
+                rates.append(pd.DataFrame({**labels, "phase": k, **window}))
+            replay += [pd.DataFrame(labels | counts) for counts in _replay(run, protocol)]
+    return {
+        "rates": pd.concat(rates, ignore_index=True),
+        "replay": pd.concat(replay, ignore_index=True),
+    }
 
 
 def _draw_world(world: str, index: int, n_steps: int | None, n_rest: int, seed: int) -> Protocol:
@@ -96,30 +100,11 @@ def _draw_world(world: str, index: int, n_steps: int | None, n_rest: int, seed: 
     return protocol
 
 
-def _rates(run: Run, protocol: Protocol, between: Sequence[Baselines]) -> pd.DataFrame:
-    reward = np.append(0.0, np.cumsum(run.log.columns("steps")["reward"]))
-    tables = []
-    for number, (phase, end) in enumerate(zip(protocol.phases, protocol.ends, strict=True)):
-        ends = np.arange(PHASE_WINDOWS + 1) * phase.n_steps // PHASE_WINDOWS
-        rate = np.diff(reward[end - phase.n_steps + ends]) / np.diff(ends)
-        tables.append(
-            pd.DataFrame(
-                {
-                    "phase": number,
-                    "time_step": ends[1:],
-                    "reward_rate": between[number].normalise(rate),
-                }
-            )
-        )
-    return pd.concat(tables, ignore_index=True)
-
-
-def _replay(run: Run, protocol: Protocol) -> pd.DataFrame:
-    steps, backups = run.log.columns("steps"), run.log.columns("backups")
-    found = chain_kinds(steps, backups)
+def _replay(run: Run, protocol: Protocol) -> Iterator[dict[str, Any]]:
+    """Count the chains of each kind before and after each change: the columns of ``replay``."""
+    found = chain_kinds(run.log.columns("steps"), run.log.columns("backups"))
     long = found.length >= _MIN_LENGTH
     step, kind = found.step[long], found.kind[long]
-    rows = []
     for number, change in enumerate(protocol.changes.tolist(), start=1):
         n_before, n_after = (
             max(int(_AROUND * protocol.phases[phase].n_steps), 1) for phase in (number - 1, number)
@@ -127,18 +112,13 @@ def _replay(run: Run, protocol: Protocol) -> pd.DataFrame:
         periods = {"before": (change - n_before, change), "after": (change, change + n_after)}
         for period, (first, end) in periods.items():
             within = kind[(step >= first) & (step < end)]
-            counts = np.bincount(within, minlength=len(KINDS))
-            rows += [
-                {
-                    "phase": number,
-                    "period": period,
-                    "kind": name,
-                    "count": count,
-                    "n_steps": end - first,
-                }
-                for name, count in zip(KINDS, counts.tolist(), strict=True)
-            ]
-    return pd.DataFrame(rows, columns=["phase", "period", "kind", "count", "n_steps"])
+            yield {
+                "phase": number,
+                "period": period,
+                "kind": KINDS,
+                "count": np.bincount(within, minlength=len(KINDS)),
+                "n_steps": end - first,
+            }
 
 
 _BY = ["world", "learner", "phase"]
@@ -290,18 +270,6 @@ def plan_change(
     return ChangePlan(world, learners, n_mdps, n_seeds, n_steps, n_rest, seed)
 
 
-def _plan(size: float, seed: int) -> ChangePlan:
-    learners: dict[str, tuple[str, dict[str, Any]]] = {
-        name: (name, {}) for name in ("prioritized_sweeping", "dyna_q")
-    }
-    return plan_change("shortcut", learners, n_mdps=max(round(10 * size), 1), seed=seed)
-
-
-def _make(plan: ChangePlan, piece: Piece) -> dict[str, pd.DataFrame]:
-    sizes = (plan.n_seeds, plan.n_steps, plan.n_rest, plan.seed)
-    return measure_change(plan.world, plan.learners, piece.number, *sizes)
-
-
 def _summarise(plan: ChangePlan, results: Results) -> dict[str, pd.DataFrame]:
     rates, replay = (results.read_pieces(name) for name in ("rates", "replay"))
     return {
@@ -325,16 +293,24 @@ def _show(plan: ChangePlan, tables: Mapping[str, pd.DataFrame]) -> list[Shown]:
 def _in_order(table: pd.DataFrame, like: pd.DataFrame) -> pd.DataFrame:
     """Order learners as in another table."""
     rank = {name: place for place, name in enumerate(like["learner"].unique())}
-    by_rank = table.assign(rank=table["learner"].astype(str).map(rank))
-    ordered = by_rank.sort_values("rank", kind="stable", ignore_index=True).drop(columns="rank")
-    return ordered.assign(learner=ordered["learner"].astype(str))
+    named = table.assign(learner=table["learner"].astype(str))
+    return named.sort_values(
+        "learner", key=lambda names: names.map(rank), kind="stable", ignore_index=True
+    )
 
 
 STUDY = Study(
     "changes",
     "How do learners recover when the world changes?",
-    plan=_plan,
-    make=_make,
+    plan=lambda size, seed: plan_change(
+        "shortcut",
+        {"prioritized_sweeping": ("prioritized_sweeping", {}), "dyna_q": ("dyna_q", {})},
+        n_mdps=max(round(10 * size), 1),
+        seed=seed,
+    ),
+    make=lambda plan, piece: measure_change(
+        plan.world, plan.learners, piece.number, plan.n_seeds, plan.n_steps, plan.n_rest, plan.seed
+    ),
     summarise=_summarise,
     figures={
         "changes": drawn("reward_figures:changes_figure", "change_rates.csv", "change_replay.csv")

@@ -33,30 +33,11 @@ if TYPE_CHECKING:
 Builder = Callable[[int, np.random.Generator], MDP]
 
 
-def _deeper_tree(depth: int, rng: np.random.Generator) -> MDP:
-    return deterministic_tree(depth, n_actions=2, seed=rng)
-
-
-def _wider_tree(n_actions: int, rng: np.random.Generator) -> MDP:
-    return deterministic_tree(depth=2, n_actions=n_actions, seed=rng)
-
-
-def _deeper_stochastic_tree(depth: int, rng: np.random.Generator) -> MDP:
-    return stochastic_tree(depth, n_actions=2, seed=rng)
-
-
-def _wider_stochastic_tree(n_actions: int, rng: np.random.Generator) -> MDP:
-    return stochastic_tree(depth=3, n_actions=n_actions, seed=rng)
-
-
-def _branching_tree(branching: int, rng: np.random.Generator) -> MDP:
-    return stochastic_tree(depth=3, n_actions=2, branching=branching, seed=rng)
-
-
 def _straying_maze(percent: int, rng: np.random.Generator) -> MDP:
     """Make a maze in which so many moves in a hundred are those of any action."""
     maze, share = random_maze(6, seed=rng), percent / 100
     moves = maze.transition_matrix().toarray().reshape(-1, maze.n_actions, maze.n_states)
+    # A mixture, so that each action still leads where it should more often than elsewhere.
     return MDP.from_tables(
         (1 - share) * moves + share * moves.mean(axis=1, keepdims=True),
         maze.terminal.astype(float),
@@ -66,12 +47,18 @@ def _straying_maze(percent: int, rng: np.random.Generator) -> MDP:
 
 
 GROWING_WORLDS: dict[str, tuple[Builder, tuple[int, ...]]] = {
-    "deterministic_tree_depth": (_deeper_tree, (2, 3, 4, 5, 6)),
-    "deterministic_tree_actions": (_wider_tree, (2, 4, 8, 12)),
-    "stochastic_tree_depth": (_deeper_stochastic_tree, (2, 3, 4, 5, 6)),
-    "stochastic_tree_actions": (_wider_stochastic_tree, (2, 4, 8, 16)),
+    "deterministic_tree_depth": (
+        lambda n, rng: deterministic_tree(n, 2, seed=rng),
+        (2, 3, 4, 5, 6),
+    ),
+    "deterministic_tree_actions": (
+        lambda n, rng: deterministic_tree(2, n, seed=rng),
+        (2, 4, 8, 12),
+    ),
+    "stochastic_tree_depth": (lambda n, rng: stochastic_tree(n, 2, seed=rng), (2, 3, 4, 5, 6)),
+    "stochastic_tree_actions": (lambda n, rng: stochastic_tree(3, n, seed=rng), (2, 4, 8, 16)),
     "maze_size": (random_maze, (5, 6, 8, 10)),
-    "stochastic_tree_branching": (_branching_tree, (1, 2, 3, 4)),
+    "stochastic_tree_branching": (lambda n, rng: stochastic_tree(3, 2, n, seed=rng), (1, 2, 3, 4)),
     "maze_straying": (_straying_maze, (0, 10, 30, 60)),
 }
 """Kind of world -> function of a size and a random number generator, and the sizes."""
@@ -80,9 +67,7 @@ GROWING_WORLDS: dict[str, tuple[Builder, tuple[int, ...]]] = {
 def measure_demands(
     learners: Iterable[str] = tuple(LEARNERS),
     *,
-    worlds: Mapping[
-        str, tuple[Callable[[int, np.random.Generator], MDP], Sequence[int]]
-    ] = GROWING_WORLDS,
+    worlds: Mapping[str, tuple[Builder, Sequence[int]]] = GROWING_WORLDS,
     n_mdps: int = N_DEMAND_WORLDS,
     visits: int = DEMAND_VISITS,
     seed: int = 0,
@@ -95,7 +80,7 @@ def measure_demands(
 
     Examples
     --------
-    >>> trees = {"deterministic_tree_depth": (_deeper_tree, [2])}
+    >>> trees = {"tree": (lambda depth, rng: deterministic_tree(depth, 2, seed=rng), [2])}
     >>> table = measure_demands(["q_learning"], worlds=trees, n_mdps=1)
     >>> table[["n_states", "n_actions", "words"]].to_numpy().tolist()
     [[3.0, 2.0, 5.0]]

@@ -31,7 +31,7 @@ import pandas as pd
 from analyses.intervals import mean_interval
 from analyses.jobs.results import Results
 from analyses.jobs.study import Shown, SizedPlan, Study, drawn, sized
-from analyses.studies.baselines import baselines
+from analyses.measures.reward_rate import baselines_of
 from replay.checks.arrays import Floats
 from replay.experiments import find_experiment
 from replay.parts.pauses import END
@@ -174,7 +174,7 @@ def compare_with_episodic_control(
     control, steps = run("episodic_control", {})
     taught = steps[:n_taught]
     expected, _ = _taught("episodic_control", control, mdp, taught)
-    between = baselines(mdp, discount=control.discount, epsilon=control.epsilon)
+    between = baselines_of(mdp, discount=control.discount, epsilon=control.epsilon)
     earned = between.normalise(steps["reward"].mean())
     rows = []
     for name, (learner, own) in LEARNERS.items():

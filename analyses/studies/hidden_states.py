@@ -30,26 +30,33 @@ from scipy import stats
 from analyses.intervals import mean_interval
 from analyses.jobs.results import Results
 from analyses.jobs.study import Piece, Shown, SizedPlan, Study, drawn, sized
+from analyses.measures.reward_rate import baselines_of
 from analyses.sequences.pauses import kinds_in_places
+from analyses.studies.learned_states import kind_shares, seed_of
 from replay.checks.arrays import Floats
 from replay.encoders import Encoder, KMeans, LastObservations, StateMerging
-from replay.simulation import Run, simulate
+from replay.simulation import simulate
 from replay.worlds.mazes import from_ascii
-from replay.worlds.mdp import MDP, uniform_policy
+from replay.worlds.mdp import MDP
 from replay.worlds.observations import aliased, cued_t_maze, looks_of_walls
 
 LEARNERS = ("prioritized_sweeping", "episodic_control", "retrieved_episodes")
 """`retrieved_episodes` averages over episodes."""
 
-ENCODERS = ("true_states", "state_merging", "last_four")
+ENCODERS: dict[str, Encoder | None] = {
+    "true_states": None,
+    "state_merging": StateMerging(),
+    # Observations are clustered first, so that a window is a word of few letters.
+    "last_four": LastObservations(4, KMeans(30, 1000, np.inf)),
+}
 """`true_states` is no encoder; `last_four` is a window of four observations."""
 
 WORLDS = ("t_maze_2", "t_maze_5", "t_maze_10", "t_maze_20", "walls", "colours")
 """T-mazes by the length of their corridor, and two open rooms by what is seen in them."""
 
 _SIDE, _COLOURS = {"walls": 6, "colours": 5}, 3
-_WALKS = (2500, 5000, 10_000)  # observations
-_N_STEPS, _N_SEEN = 10_000, 30
+_WALKS = (2500, 5000, 10_000)  # observations after which it is asked whether states are found
+_N_STEPS = 10_000
 _DISCOUNT, _EPSILON = 0.99, 0.1
 _LAST = 0.25  # of the run counts
 
@@ -70,17 +77,6 @@ def _world(name: str, rng: np.random.Generator) -> tuple[MDP, Floats]:
     return room, np.where(room.terminal, -1.0, colours)
 
 
-def _act(maze: MDP, looks: Floats, learner: str, encoder: str, n_steps: int, seed: int) -> Run:
-    """Let a learner act in a world that it sees through an encoder, if not itself."""
-    if encoder == "true_states":
-        return simulate(maze, learner, n_steps=n_steps, seed=seed)
-    of: dict[str, Encoder] = {
-        "state_merging": StateMerging(),
-        "last_four": LastObservations(4, KMeans(_N_SEEN, 1000, np.inf)),
-    }
-    return simulate(aliased(maze, looks), learner, encoder=of[encoder], n_steps=n_steps, seed=seed)
-
-
 def _is_recovered(codes: pd.DataFrame) -> bool:
     """Return whether codes are the true states up to their names, after the last refit."""
     last = codes[codes["n_refits"] == codes["n_refits"].max()]
@@ -88,19 +84,19 @@ def _is_recovered(codes: pd.DataFrame) -> bool:
     return bool(pairs["code"].is_unique and pairs["state"].is_unique)
 
 
-def _in_world(name: str, seed: int) -> dict[str, pd.DataFrame]:
+def _make(plan: SizedPlan, piece: Piece) -> dict[str, pd.DataFrame]:
     """Run all learners with all encoders in one world."""
+    name, seed = piece.group, seed_of(plan, piece)
     maze, looks = _world(name, np.random.default_rng(seed))
-    optimal = maze.reward_rate(maze.solve(_DISCOUNT).policy, _EPSILON)
-    blind = maze.reward_rate(uniform_policy(maze))
+    between = baselines_of(maze, discount=_DISCOUNT, epsilon=_EPSILON)
     runs, kinds, walks = [], [], []
-    for encoder in ENCODERS:
+    for label, encoder in ENCODERS.items():
         for learner in LEARNERS:
-            run = _act(maze, looks, learner, encoder, _N_STEPS, seed)
-            what = {"world": name, "encoder": encoder, "learner": learner}
+            env = maze if encoder is None else aliased(maze, looks)
+            run = simulate(env, learner, encoder=encoder, n_steps=_N_STEPS, seed=seed)
+            what = {"world": name, "encoder": label, "learner": learner}
             last = run.log.steps.iloc[-round(_LAST * _N_STEPS) :]
-            rate = last["reward"].mean()
-            row = what | {"value": (rate - blind) / (optimal - blind)}
+            row = what | {"value": between.normalise(last["reward"].mean())}
             if name.startswith("t_maze"):
                 row["rewarded"] = last.loc[last["terminated"], "reward"].mean()
             row["recovered"] = 1.0 if run.codes is None else float(_is_recovered(run.codes))
@@ -108,12 +104,7 @@ def _in_world(name: str, seed: int) -> dict[str, pd.DataFrame]:
             row["agreement"] = both["agrees"].mean()
             row["n_events"] = run.log.backups["event"].nunique()
             runs.append(row)
-            for where in ("codes", "places"):
-                shares = both[where].value_counts(normalize=True)
-                kinds += [
-                    what | {"states": where, "kind": kind, "share": share}
-                    for kind, share in shares.items()
-                ]
+            kinds += [what | shares for shares in kind_shares(both)]
     for n_before in _WALKS:
         encoder_of_walk = StateMerging(n_before=n_before, refit_factor=np.inf)
         run = simulate(
@@ -121,13 +112,8 @@ def _in_world(name: str, seed: int) -> dict[str, pd.DataFrame]:
         )
         is_recovered = run.codes is not None and _is_recovered(run.codes)
         walks.append({"world": name, "n_before": n_before, "value": float(is_recovered)})
-    return {name: pd.DataFrame(rows) for name, rows in
-            (("runs", runs), ("kinds", kinds), ("walks", walks))}  # fmt: skip
-
-
-def _make(plan: SizedPlan, piece: Piece) -> dict[str, pd.DataFrame]:
-    child = np.random.SeedSequence(plan.seed, spawn_key=(WORLDS.index(piece.group), piece.number))
-    return _in_world(piece.group, int(child.generate_state(1)[0]))
+    tables = {"runs": runs, "kinds": kinds, "walks": walks}
+    return {table: pd.DataFrame(rows) for table, rows in tables.items()}
 
 
 def _summarise(plan: SizedPlan, results: Results) -> dict[str, pd.DataFrame]:
@@ -153,7 +139,7 @@ def _summarise(plan: SizedPlan, results: Results) -> dict[str, pd.DataFrame]:
         "hidden_states.csv": table.merge(means.mean().reset_index(), on=by),
         "sweeping_ahead.csv": mean_interval(ahead, "value", by),
         "recovered_states.csv": walks[["world", "n_before", "mean", "ci_low", "ci_high", "n"]],
-        "kinds_of_hidden_states.csv": (shares / plan.pieces[WORLDS[0]]).reset_index(),
+        "kinds_of_hidden_states.csv": (shares / next(iter(plan.pieces.values()))).reset_index(),
     }
 
 

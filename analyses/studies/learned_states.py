@@ -14,18 +14,22 @@ References
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from typing import Any
+
 import numpy as np
 import pandas as pd
 
 from analyses.intervals import mean_interval
 from analyses.jobs.results import Results
 from analyses.jobs.study import Piece, Shown, SizedPlan, Study, drawn, sized
+from analyses.measures.reward_rate import baselines_of
 from analyses.sequences.pauses import kinds_in_places
 from replay.checks import check_choice
 from replay.encoders import Encoder, KMeans, PredictiveStates, RandomProjections, SlowFeatures
 from replay.simulation import Run, simulate
 from replay.worlds.mazes import random_maze
-from replay.worlds.mdp import MDP, uniform_policy
+from replay.worlds.mdp import MDP
 from replay.worlds.observations import place_code
 
 LEARNERS = ("prioritized_sweeping", "episodic_control", "q_learning")
@@ -93,20 +97,23 @@ def act_in_maze(
 def _in_maze(seed: int) -> dict[str, pd.DataFrame]:
     """Run all learners with all encoders in one maze."""
     maze = random_maze(_SIZE, seed=seed)
-    rows, kinds = [], []
+    rows: list[dict[str, Any]] = []
+    kinds: list[dict[str, Any]] = []
     for encoder in ENCODERS:
         for learner in LEARNERS:
             run = act_in_maze(maze, learner, encoder, n_steps=_MAZE_STEPS, seed=seed)
             what = {"task": "maze", "encoder": encoder, "learner": learner}
             both = kinds_in_places(run)
             rows.append(what | _measured(run, maze, both))
-            for where in ("codes", "places"):
-                shares = both[where].value_counts(normalize=True)
-                kinds += [
-                    what | {"states": where, "kind": kind, "share": share}
-                    for kind, share in shares.items()
-                ]
+            kinds += [what | shares for shares in kind_shares(both)]
     return {"runs": pd.DataFrame(rows), "kinds": pd.DataFrame(kinds)}
+
+
+def kind_shares(kinds: pd.DataFrame) -> Iterator[dict[str, Any]]:
+    """Count the kinds that `kinds_in_places` found, in codes and in places: rows of a table."""
+    for states in ("codes", "places"):
+        for kind, share in kinds[states].value_counts(normalize=True).items():
+            yield {"states": states, "kind": kind, "share": share}
 
 
 def _with_settings(seed: int) -> dict[str, pd.DataFrame]:
@@ -126,12 +133,10 @@ def _with_settings(seed: int) -> dict[str, pd.DataFrame]:
 
 def _measured(run: Run, maze: MDP, kinds: pd.DataFrame) -> dict[str, float]:
     """Return what a run earned, and how far its codes are places."""
-    optimal = maze.reward_rate(maze.solve(_DISCOUNT).policy, _EPSILON)
-    blind = maze.reward_rate(uniform_policy(maze))
+    between = baselines_of(maze, discount=_DISCOUNT, epsilon=_EPSILON)
     rates = run.reward_rate["reward_rate"]
-    rate = rates.iloc[-round(_LAST * len(rates)) :].mean()
     return {
-        "value": (rate - blind) / (optimal - blind),
+        "value": between.normalise(rates.iloc[-round(_LAST * len(rates)) :].mean()),
         "agreement": kinds["agrees"].mean(),
         "n_events": run.log.backups["event"].nunique(),
         "purity": 1.0 if run.places is None else _purity(run.places),
@@ -169,10 +174,11 @@ def _on_cart(seed: int) -> dict[str, pd.DataFrame]:
 _GROUPS = {"mazes": _in_maze, "carts": _on_cart, "settings": _with_settings}
 
 
-def _make(plan: SizedPlan, piece: Piece) -> dict[str, pd.DataFrame]:
-    group = list(_GROUPS).index(piece.group)
+def seed_of(plan: SizedPlan, piece: Piece) -> int:
+    """Return the seed of a piece, which depends on no other piece."""
+    group = list(plan.pieces).index(piece.group)
     child = np.random.SeedSequence(plan.seed, spawn_key=(group, piece.number))
-    return _GROUPS[piece.group](int(child.generate_state(1)[0]))
+    return int(child.generate_state(1)[0])
 
 
 def _summarise(plan: SizedPlan, results: Results) -> dict[str, pd.DataFrame]:
@@ -201,7 +207,7 @@ STUDY = Study(
     "learned_states",
     "Does replay survive when states must be learned?",
     plan=sized(12, *_GROUPS),  # all of them: what is not there cannot be compared
-    make=_make,
+    make=lambda plan, piece: _GROUPS[piece.group](seed_of(plan, piece)),
     summarise=_summarise,
     figures={
         "learned_states": drawn("encoder_figures:learned_states_figure", "learned_states.csv"),

@@ -15,7 +15,7 @@ import numpy as np
 import pandas as pd
 
 from analyses.jobs.results import Results
-from analyses.jobs.study import Piece, Shown, Study
+from analyses.jobs.study import Shown, Study
 from analyses.measures import Replays
 from analyses.measures.animals import replays_of
 from replay.checks import check_table, check_whole, shown
@@ -204,11 +204,6 @@ class TypicalReplayPlan(NamedTuple):
         return {"tasks": len(self.tasks)}
 
 
-def _make(plan: TypicalReplayPlan, piece: Piece) -> dict[str, pd.DataFrame]:
-    task = plan.tasks[piece.number]
-    return {"typical": measure_typical_replay([task], n_animals=plan.n_animals, seed=plan.seed)}
-
-
 def _draw(results: Results) -> Iterator[tuple[str, Figure]]:
     from analyses.plots.tasks import task_figure
 
@@ -220,7 +215,11 @@ STUDY = Study(
     "tasks",
     "What is typically replayed in the tasks of experiments?",
     plan=lambda size, seed: TypicalReplayPlan(tuple(TASKS), max(round(4 * size), 1), seed),
-    make=_make,
+    make=lambda plan, piece: {
+        "typical": measure_typical_replay(
+            [plan.tasks[piece.number]], n_animals=plan.n_animals, seed=plan.seed
+        )
+    },
     summarise=lambda plan, results: {"tasks.parquet": results.read_pieces("typical")},
     figures={"tasks": _draw},
     show=lambda plan, tables: [Shown(table=tables["tasks.parquet"][_SHOWN])],

@@ -22,9 +22,9 @@ from analyses.jobs.cost import BYTES_OF_FIGURES, BYTES_OF_PROCESS, WorkCost
 from analyses.jobs.results import write_parts
 from analyses.jobs.study import Piece, Runner
 from analyses.jobs.workers import scratch_folder
+from analyses.measures.reward_rate import baselines_of
 from analyses.sequences.classification import classify_parts
 from analyses.sequences.counts import CHAINS, ReplayCounts
-from analyses.studies.baselines import baselines
 from analyses.studies.brea_2018.reproduction import N_WINDOWS, Reproduction, log_folder
 from analyses.tables import KINDS
 from replay.checks.arrays import Floats, Ints
@@ -46,7 +46,7 @@ def make_runs(plan: Reproduction, piece: Piece) -> dict[str, pd.DataFrame | Path
     name, index = piece
     experiment = plan.experiment(name)
     mdp = experiment.mdp(index, plan.seed)
-    between = baselines(mdp, discount=experiment.discount, epsilon=experiment.epsilon)
+    between = baselines_of(mdp, discount=experiment.discount, epsilon=experiment.epsilon)
     # One table for all runs: making one per run takes longer than the run.
     made_by: list[str] = []
     seeds: list[int] = []
