@@ -12,8 +12,13 @@ from hypothesis import strategies as st
 from scipy.integrate import quad
 from scipy.stats import betabinom, binom, norm, ttest_1samp
 
-from analyses.findings.accounts import ACCOUNTS, draw_settings, find_account
-from analyses.findings.controls import CONTROLS, replay_of_control
+from analyses.findings.accounts import (
+    ACCOUNTS,
+    CONTROLS,
+    draw_settings,
+    find_account,
+    replay_of_control,
+)
 from analyses.findings.evidence import (
     Count,
     Direction,

@@ -1274,10 +1274,11 @@ def test_a_sure_answer_may_be_that_of_an_account_in_no_list():
     """By Bayes: 95 % of the sure answers of listed accounts pass."""
     recovery = pd.DataFrame({"protocol": ["mine", "mine", "yours"], "sure": [0.2, 0.6, 0.0]})
     left = pd.DataFrame({"protocol": ["mine", "mine", "yours"], "accepted": [0.3, 0.1, np.nan]})
-    [(protocol, sure, accepted)] = identify._answers(recovery, left)
-    assert (protocol, sure, accepted) == ("mine", 0.6, 0.2)
-    assert identify._missing(sure, accepted) == pytest.approx(0.2 / (0.2 + 0.95 * 0.6))
-    assert identify._missing(0.0, 0.0) == 0.0
+    [(protocol, probability)] = identify._missing(recovery, left)
+    assert protocol == "mine"
+    assert probability == pytest.approx(0.2 / (0.2 + 0.95 * 0.6))
+    [(_, never)] = identify._missing(recovery.assign(sure=0.0), left.head(1).assign(accepted=0.0))
+    assert never == 0.0
 
 
 def test_groups_of_animals_are_found_more_often(choice):

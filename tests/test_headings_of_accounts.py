@@ -11,7 +11,7 @@ from analyses.findings.accounts import ACCOUNTS
 from analyses.inference.animals import Replayed, experienced_animal, replaying_animals
 from analyses.inference.features import lost_bits, measure, replay_features
 from analyses.inference.moves import headings_of
-from analyses.inference.simulation import _told, simulate_misread
+from analyses.inference.simulation import _with_headings, simulate_misread
 from analyses.sequences.place_sequences import place_sequences
 from analyses.sequences.reactivations import reactivated_by, reactivations
 from analyses.sequences.sequences import Lists
@@ -198,5 +198,5 @@ def test_as_many_headings_are_told_as_there_are_or_the_share():
     whole, along = np.zeros(n, dtype=np.int64), [[1, 1, 1], [0, 0, 0]] * (n // 2)
     made = Replayed(whole, whole, whole, whole, Lists.of([[0, 1, 2]] * n), whole, Lists.of(along))
     for share, told in ((0.0, 0.0), (0.25, 0.25), (0.5, 0.5), (1.0, 0.5)):
-        found = _told(made, share, np.random.default_rng(0)).is_told.mean()
+        found = _with_headings(made, share, np.random.default_rng(0)).is_told.mean()
         assert found == pytest.approx(told, abs=0.03 * (0 < share < 0.5))

@@ -107,12 +107,12 @@ def test_two_animals_have_no_intervals(folder):
     results = Results(folder)
     both = {
         name: table[table["animal"] != "NA"]
-        for name in ("kinds.csv", "shares.csv", "events.csv", "epochs.csv", "epoch_differences.csv")
+        for name in ("kinds.csv", "epochs.csv", "epoch_differences.csv")
         if len(table := results.read(name))
     }
-    shares = recorded._shares_of_all(both["shares.csv"], both["events.csv"])
+    kinds = recorded._over_animals(both["kinds.csv"], "share", "n_events", ["kind"])
     epochs = epochs_of_all(both)
-    for table in (recorded._kinds_of_all(both["kinds.csv"]), shares, *epochs.values()):
+    for table in (kinds, *epochs.values()):
         ends = [name for name in table if name.startswith("ci_")]
         assert ends
         assert table[ends].isna().all(axis=None)

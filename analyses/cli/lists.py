@@ -88,7 +88,7 @@ def accounts(name: str | None = None, /) -> None:
     name : NAME
         An account, whose priors to show.
     """
-    from analyses.studies.comparison.lists import list_accounts, list_priors
+    from analyses.findings.accounts import list_accounts, list_priors
 
     if name is None:
         print_frame(list_accounts())
@@ -109,7 +109,7 @@ def tasks(name: str | None = None, /) -> None:
     name : NAME
         A task, which to describe.
     """
-    from analyses.studies.comparison.lists import list_statistics
+    from analyses.findings.table import list_statistics
     from replay.tasks.published import TASKS, find_task
 
     if name is None:
@@ -165,7 +165,7 @@ def findings(name: str | None = None, /) -> None:
     name : NAME
         A statistic, a task or a study, whose findings to list.
     """
-    from analyses.studies.comparison.lists import (
+    from analyses.findings.table import (
         explained,
         list_findings,
         list_statistics,

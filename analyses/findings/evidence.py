@@ -137,6 +137,7 @@ def outcomes(studies: Studies, *, are_shares: bool = False) -> Ints:
     >>> outcomes(studies).tolist()
     [1, 0, -1]
     """
+    # One animal has no s.d., so that its error is NaN and nothing differs.
     n = np.maximum(studies.n_animals, 2.0)
     error = _error(studies, are_shares)
     limit = student_t.ppf(1 - _LEVEL / 2, n - 1) * error
@@ -205,6 +206,7 @@ class Count(Published):
             n = _independent_trials(self.trials, between)
         else:
             n = self._n_independent(between)
+        # The same share of fewer events, since those of one animal resemble one another.
         k = self.successes * n / self.trials
         ways = gammaln(n + 1) - gammaln(k + 1) - gammaln(n - k + 1)
         if by_chance is not None:
@@ -348,6 +350,7 @@ class Direction(Published):
         """Return the probability of each sign under the uniform prediction."""
         error = self._error_of_effect(between)
         ends = (np.array([-1, 1]) * _LARGEST_EFFECT - self._least) / error
+        # Effects are uniform; the integral of the normal distribution function is z F(z) + f(z).
         integral = float(np.diff(ends * norm.cdf(ends) + norm.pdf(ends))[0]) * error
         one = integral / (2 * _LARGEST_EFFECT)
         return {-1: one, 0: max(1 - 2 * one, 1e-9), 1: one}
@@ -366,6 +369,7 @@ class Direction(Published):
         without = np.sign(mean) * _LARGEST_EFFECT  # of one animal, or animals that agree
         effect = np.divide(mean, spread, out=without, where=spread > 0)
         effect = np.clip(effect, -_LARGEST_EFFECT, _LARGEST_EFFECT)
+        # The usual approximation of the error of a mean in standard deviations.
         return effect, np.sqrt(1 / n + effect**2 / (2 * (n - 1)))
 
     @property
@@ -462,6 +466,7 @@ def evidence(likelihood: Floats, surprise: float = SURPRISE) -> Floats:
     bits: Floats = np.log2(total / n)
     if n > 1:
         without = np.log2((total[..., None] - mixed) / (n - 1)).mean(axis=-1)
+        # The correction is too large where one draw explains nearly all: none is above its own.
         bits = np.minimum(n * bits - (n - 1) * without, np.log2(mixed.max(axis=-1)))
     return bits
 

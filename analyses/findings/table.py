@@ -37,9 +37,19 @@ from analyses.findings.rows import (
     read_rows,
     typed_rows,
 )
+from analyses.measures import STATISTICS
 from analyses.sequences.detection import Detection
-from replay.checks import LARGEST_NUMBER, check_array, check_cells, check_number, check_table, typed
+from replay.checks import (
+    LARGEST_NUMBER,
+    check_array,
+    check_cells,
+    check_choice,
+    check_number,
+    check_table,
+    typed,
+)
 from replay.data import data_file
+from replay.tasks.published import TASKS
 
 _FIRST_AUTHOR = re.compile(r"^(.+?) [A-Z][A-Z-]*(?:,| et al| and| \()")
 
@@ -221,3 +231,70 @@ def detection_of(
     if "min_length" in criteria:
         criteria["min_length"] = int(criteria["min_length"])
     return otherwise._replace(**criteria)
+
+
+def explained(name: str) -> str:
+    """Explain what a statistic measures or what a task is, or cite a study.
+
+    Examples
+    --------
+    >>> explained("begins_at_animal")
+    'share: sequences that begin near the animal'
+    """
+    if name in STATISTICS:
+        return f"{'share: ' * STATISTICS[name].is_share}{STATISTICS[name].label}"
+    if name in TASKS:
+        return (TASKS[name].builder.__doc__ or "").partition("\n")[0]
+    cited = findings().drop_duplicates("study").set_index("study")["citation"]
+    check_choice("statistic, task or study", name, [*STATISTICS, *TASKS, *cited.index])
+    return str(cited[name])
+
+
+def list_studies() -> pd.DataFrame:
+    """List all studies, with the number of their findings and of those that are tested.
+
+    Examples
+    --------
+    >>> list_studies().set_index("study").loc["ambrose2016"].tolist()
+    [29, 9]
+    """
+    table = findings()
+    is_tested = (table["likelihood"] != "none") & (table["why_not"] == "")
+    counts = is_tested.groupby(table["study"], sort=False).agg(["size", "sum"])
+    return counts.set_axis(["findings", "tested"], axis=1).reset_index()
+
+
+def list_statistics() -> pd.DataFrame:
+    """List all statistics.
+
+    Examples
+    --------
+    >>> list_statistics().set_index("statistic").loc["reverse_share", "what it measures"]
+    'share: reverse among directional sequences'
+    """
+    n_published = findings()["statistic"].value_counts()
+    listed = [(name, explained(name), int(n_published.get(name, 0))) for name in STATISTICS]
+    return pd.DataFrame(listed, columns=["statistic", "what it measures", "findings"])
+
+
+def list_findings(name: str) -> pd.DataFrame:
+    """List the published findings of a statistic, in a task, or of a study.
+
+    Examples
+    --------
+    >>> list_findings("shortcut_share")["value"].tolist()
+    ['11 sequences', '0.01105 fraction', '0.0064 fraction']
+    """
+    table = findings()
+    table = table[(table[["statistic", "task_name", "study"]] == name).any(axis=1)]
+    value = table["value"].map("{:g}".format).astype(str) + " " + table["unit"].fillna("")
+    return pd.DataFrame(
+        {
+            "finding": table["id"],
+            "statistic": table["statistic"],
+            "task": table["task_name"],
+            "quantity": table["quantity"],
+            "value": value.where(table["value"].notna(), table["direction"]).str.strip(),
+            "tested": ("no: " + table["why_not"]).where(table["why_not"] != "", "yes"),
+        }
+    )

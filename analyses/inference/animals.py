@@ -173,8 +173,45 @@ class ReplayingAnimal:
     @cached_property
     def places(self) -> Places:
         """The places, and what they meant to the animal lap by lap."""
-        found = _places(self.log, self.track, self.conditions)
-        return replace(found, has_headings=self.headings is not None)
+        log, track = self.log, self.track
+        steps: dict[str, Any] = dict(log.columns("steps"))
+        n_places = max(int(max(track.graph, default=0)) + 1, log.mdp.n_states if log.mdp else 0)
+        pairs = np.array([*track.graph.edges], dtype=np.int64).reshape(-1, 2)
+        ends = np.vstack((pairs, pairs[:, ::-1]))
+        ends = ends[np.lexsort((ends[:, 1], ends[:, 0]))]
+        move = np.full((n_places, n_places), -1, dtype=np.int32)
+        move[ends[:, 0], ends[:, 1]] = np.arange(len(ends))
+        links = sparse.csr_array(
+            (np.ones(len(ends)), (ends[:, 0], ends[:, 1])), shape=(n_places, n_places)
+        )
+        distance = csgraph.shortest_path(links, unweighted=True)
+        known = np.isfinite(distance)
+        distance = np.where(known, distance, distance[known].max(initial=0.0) + 1.0)
+
+        laps = laps_of(steps)
+        n_laps = int(laps[-1]) + 1
+        made = move[steps["state"], steps["next_state"]]
+        is_move = made >= 0
+        n_made = np.zeros((n_laps, len(ends)))
+        np.add.at(n_made, (laps[is_move], made[is_move]), 1.0)
+        last_made = np.where(n_made > 0, np.arange(n_laps)[:, None], -1)
+        last_made = np.maximum.accumulate(last_made, axis=0).astype(np.int32)
+        paid = np.zeros((n_laps, n_places))
+        np.add.at(paid, (laps, steps["next_state"]), steps["reward"])
+        goal = np.full(n_laps, -1, dtype=np.int32)
+        latest = -1
+        for lap in range(n_laps):
+            if paid[lap].max() > 0:
+                latest = int(np.argmax(paid[lap]))
+            goal[lap] = latest
+        if self.conditions is None or log.mdp is None:
+            names, condition = conditions_by_reward(steps, laps, distance)
+        else:
+            names, condition = given_conditions(self.conditions, log.mdp, distance, n_laps)
+        return Places(
+            distance, move, ends.astype(np.int32), last_made, np.cumsum(n_made, axis=0), goal,
+            names, condition, has_headings=self.headings is not None,
+        )  # fmt: skip
 
     @property
     def lap_of_step(self) -> Int32s:
@@ -408,7 +445,21 @@ def _experienced(
 
     def pausing(replayed: Replayed) -> ReplayingAnimal:
         own = moves.columns("steps")
-        pauses = _pauses(own, replayed)
+        is_end = own["terminated"] | own["truncated"]
+        ends = np.flatnonzero(is_end)
+        within = np.unique(replayed.step[replayed.phase == PHASES.index("step")])
+        within = within[(within >= 0) & ~is_end[within]]
+        # At rest after a lap, there are as many pauses as it has sequences of rest there: a model's
+        # log has all pauses of one rest in one event, so that events would be too few.
+        after = replayed.step[replayed.phase == PHASES.index("rest")]
+        before = np.searchsorted(ends, after, side="right")
+        rests = ends[before[before > 0] - 1]
+        begins = ends[ends < len(is_end) - 1]
+        parts = {"step": within, "episode_end": ends, "rest": rests, "start": begins}
+        rows = [(step, phase) for phase, each in parts.items() for step in each.tolist()]
+        # Those of one step remain in the order of a lap: its end, rest, the next beginning.
+        rows.sort(key=lambda row: row[0])
+        pauses = pd.DataFrame(rows, columns=["step", "phase"])
         at_rest = pauses.loc[pauses["phase"] == "rest", "step"].value_counts()
         experience = RecordedExperience.of(
             table, n_states=world.n_states, n_actions=world.n_actions, mdp=world,
@@ -421,65 +472,3 @@ def _experienced(
 
 
 _KEPT = ("state", "action", "reward", "next_state", "terminated", "truncated")
-
-
-def _pauses(steps: Columns, replayed: Replayed) -> pd.DataFrame:
-    """List the pauses of an animal: all ends and beginnings of laps, and where else it replayed.
-
-    At rest after a lap, there are as many as it has sequences of rest there: a model's log has all
-    pauses of one rest in one event, so that events would be too few.
-    """
-    is_end = steps["terminated"] | steps["truncated"]
-    ends = np.flatnonzero(is_end)
-    within = np.unique(replayed.step[replayed.phase == PHASES.index("step")])
-    within = within[(within >= 0) & ~is_end[within]]
-    after = replayed.step[replayed.phase == PHASES.index("rest")]
-    before = np.searchsorted(ends, after, side="right")
-    rests = ends[before[before > 0] - 1]
-    begins = ends[ends < len(is_end) - 1]
-    parts = {"step": within, "episode_end": ends, "rest": rests, "start": begins}
-    rows = [(step, phase) for phase, each in parts.items() for step in each.tolist()]
-    # Those of one step remain in the order of a lap: its end, rest, the next beginning.
-    rows.sort(key=lambda row: row[0])
-    return pd.DataFrame(rows, columns=["step", "phase"])
-
-
-def _places(log: EventLog, track: Track, conditions: pd.DataFrame | None) -> Places:
-    steps: dict[str, Any] = dict(log.columns("steps"))
-    n_places = max(int(max(track.graph, default=0)) + 1, log.mdp.n_states if log.mdp else 0)
-    pairs = np.array([*track.graph.edges], dtype=np.int64).reshape(-1, 2)
-    ends = np.vstack((pairs, pairs[:, ::-1]))
-    ends = ends[np.lexsort((ends[:, 1], ends[:, 0]))]
-    move = np.full((n_places, n_places), -1, dtype=np.int32)
-    move[ends[:, 0], ends[:, 1]] = np.arange(len(ends))
-    links = sparse.csr_array(
-        (np.ones(len(ends)), (ends[:, 0], ends[:, 1])), shape=(n_places, n_places)
-    )
-    distance = csgraph.shortest_path(links, unweighted=True)
-    known = np.isfinite(distance)
-    distance = np.where(known, distance, distance[known].max(initial=0.0) + 1.0)
-
-    laps = laps_of(steps)
-    n_laps = int(laps[-1]) + 1
-    made = move[steps["state"], steps["next_state"]]
-    is_move = made >= 0
-    n_made = np.zeros((n_laps, len(ends)))
-    np.add.at(n_made, (laps[is_move], made[is_move]), 1.0)
-    last_made = np.where(n_made > 0, np.arange(n_laps)[:, None], -1)
-    last_made = np.maximum.accumulate(last_made, axis=0).astype(np.int32)
-    paid = np.zeros((n_laps, n_places))
-    np.add.at(paid, (laps, steps["next_state"]), steps["reward"])
-    goal = np.full(n_laps, -1, dtype=np.int32)
-    latest = -1
-    for lap in range(n_laps):
-        if paid[lap].max() > 0:
-            latest = int(np.argmax(paid[lap]))
-        goal[lap] = latest
-    if conditions is None or log.mdp is None:
-        names, condition = conditions_by_reward(steps, laps, distance)
-    else:
-        names, condition = given_conditions(conditions, log.mdp, distance, n_laps)
-    return Places(
-        distance, move, ends.astype(np.int32), last_made, np.cumsum(n_made, axis=0), goal,
-        names, condition,
-    )  # fmt: skip

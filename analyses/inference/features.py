@@ -57,7 +57,6 @@ def measure(replayed: Replayed, places: Places) -> pd.DataFrame:
     """
     states, lap = replayed.states, replayed.lap
     n, length = len(lap), states.length
-    first, last = states.flat[states.begin[:-1]], states.flat[states.begin[1:] - 1]
     owner = states.owner
     is_move = owner[1:] == owner[:-1]
     of_move, here, there = owner[1:][is_move], states.flat[:-1][is_move], states.flat[1:][is_move]
@@ -80,8 +79,8 @@ def measure(replayed: Replayed, places: Places) -> pd.DataFrame:
     turn = (owner[2:] == owner[:-2]) & (states.flat[2:] == states.flat[:-2])
     n_turns = np.bincount(owner[2:][turn], minlength=n)
     where = replayed.location
-    from_animal = np.where(where >= 0, places.distance[where, first], np.nan)
-    to_animal = np.where(where >= 0, places.distance[where, last], np.nan)
+    from_animal = np.where(where >= 0, places.distance[where, states.first], np.nan)
+    to_animal = np.where(where >= 0, places.distance[where, states.last], np.nan)
     goal = places.goal[lap]
     return pd.DataFrame(
         {
@@ -96,8 +95,8 @@ def measure(replayed: Replayed, places: Places) -> pd.DataFrame:
             "never": mean_of(~was_ahead & ~was_back),
             "age": mean_of(age),
             "frequency": mean_of(np.log1p(made)),
-            "from_goal": np.where(goal >= 0, places.distance[goal, first], np.nan),
-            "to_goal": np.where(goal >= 0, places.distance[goal, last], np.nan),
+            "from_goal": np.where(goal >= 0, places.distance[goal, states.first], np.nan),
+            "to_goal": np.where(goal >= 0, places.distance[goal, states.last], np.nan),
         }
     )
 
@@ -121,11 +120,10 @@ def replay_features(replayed: Replayed, places: Places) -> dict[str, float]:
     owner = states.owner
     is_move = owner[1:] == owner[:-1]
     move = places.move[states.flat[:-1][is_move], states.flat[1:][is_move]]
-    first, last = states.flat[states.begin[:-1]], states.flat[states.begin[1:] - 1]
     n_here = np.bincount(states.flat, minlength=n_places) + 1.0
     for kind, count in (
-        ("begins at", np.bincount(first, minlength=n_places) / len(first)),
-        ("ends at", np.bincount(last, minlength=n_places) / n_here),
+        ("begins at", np.bincount(states.first, minlength=n_places) / len(replayed.lap)),
+        ("ends at", np.bincount(states.last, minlength=n_places) / n_here),
     ):
         found |= {f"{kind} {place}": share for place, share in enumerate(count.tolist())}
     against = replayed.along.flat[1:][is_move] < 0

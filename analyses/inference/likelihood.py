@@ -36,9 +36,9 @@ from analyses.inference.animals import Places, Replayed
 from replay.checks import check_array, typed
 from replay.checks.arrays import Floats, Int32s, Ints
 
-_OF_TRACK, _OF_ALL_LAPS = 1.0, 5.0
+_OF_TRACK, _OF_ALL_LAPS = 1.0, 5.0  # decisions that count as made before the simulated ones
 _LAPSE = 0.02
-_PENALTY = 1.0
+_PENALTY = 1.0  # on squares of weights, which few sequences would make very large
 _N_FOLDS = 5
 
 
@@ -51,8 +51,7 @@ class _Steps:
         is_move = owner[1:] == owner[:-1]
         here, there = states.flat[:-1][is_move], states.flat[1:][is_move]
         self.lap, self.n = replayed.lap.astype(np.int64), len(replayed.lap)
-        self.first = states.flat[states.begin[:-1]].astype(np.int64)
-        self.last = states.flat[states.begin[1:] - 1].astype(np.int64)
+        self.first, self.last = states.first.astype(np.int64), states.last.astype(np.int64)
         self.of_move, self.move = owner[1:][is_move], places.move[here, there].astype(np.int64)
 
 
@@ -93,6 +92,7 @@ def path_bits(
 
     start = _smoothed(starts, np.zeros(n_places, dtype=np.int64), np.full(n_places, 1 / n_places))
     go = _smoothed(goes, place_of, even)
+    # A lapse bounds what a single odd sequence can cost.
     start = (1 - _LAPSE) * start + _LAPSE / n_places
     go = (1 - _LAPSE) * go + _LAPSE * even
     into = sparse.csr_array(
@@ -108,6 +108,7 @@ def path_bits(
         read = np.full((len(rows), n_places), wrong_places / n_places)
         read[np.arange(len(rows)), states.flat[states.begin[rows] + step]] += 1 - wrong_places
         at[rows] *= read
+        # Products of so many probabilities would underflow, so their logarithms are added up.
         total = at[rows].sum(axis=1)
         at[rows] /= total[:, None]
         bits[rows] += np.log2(total)
@@ -156,6 +157,7 @@ def ceiling_bits(replayed: Replayed, places: Places) -> Floats:
     likewise. It is fitted in four fifths of the laps and evaluated in the others.
     """
     seen = _Steps(replayed, places)
+    # Whole laps are held out: sequences of one lap resemble one another.
     fold = np.unique(replayed.lap, return_inverse=True)[1] % _N_FOLDS
     found = np.empty(seen.n)
     for one in np.unique(fold):
@@ -352,8 +354,10 @@ def explain_backups(
             )
         if not all(0 <= k < n for k, n in zip(made.tolist(), own, strict=True)):
             raise ValueError("chosen must count the candidates of each backup from 0.")
+        # The evidence is a mean over a grid of powers and lapses, which are equally probable.
         log_p = np.zeros((len(_POWERS), len(_LAPSES)))
         for k, values in zip(made.tolist(), each, strict=True):
+            # A priority of 0 remains possible with the power 0, which is random choice.
             log_values = np.log(np.maximum(values, np.finfo(float).tiny))
             p = softmax(_POWERS[:, None] * log_values, axis=1)[:, k]
             log_p += np.log((1 - _LAPSES) * p[:, None] + _LAPSES / len(values))

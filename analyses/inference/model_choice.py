@@ -51,7 +51,7 @@ from replay.checks.arrays import Bools, Floats, Ints
 
 _N_FOLDS = 4
 _N_TREES = 200  # twice as many recover no more
-_LEAST_VOTE = 1e-3
+_LEAST_VOTE = 1e-3  # added to each, since the logarithm of no vote would rule an account out
 _TOLD_APART = 0.8
 _N_NEAREST = 5
 _TINY = 1e-9  # of what does not vary
@@ -175,7 +175,8 @@ class ModelChoice:
         own = np.isin(self.simulations.account, list(members))
         draws = self.simulations.draw
         draw = (self._truth * (1 + draws.max()) + draws)[own]  # each of each account has a number
-        # Each feature weighs by its s.d. among these animals, or a tenth of that among all.
+        # Each feature weighs by its s.d. among these animals, or a tenth of that among all: what
+        # hardly varies among them would count more than all others together.
         spread = np.maximum(self._values[own].std(axis=0), 0.1 * self._values.std(axis=0))
         scale = 1.0 / np.where(spread > _TINY, spread, np.inf)
         middle = self._values[own].mean(axis=0)
@@ -196,6 +197,7 @@ class ModelChoice:
         as_unusual = (ranks[0] < rank[0][:, None]) | (
             (ranks[0] == rank[0][:, None]) & (ranks[1] <= rank[1][:, None])
         )
+        # The animal itself is one of those that are ranked, so that no p is 0.
         n_draws = self.n_draws(members)
         return np.asarray((1 + n_draws * as_unusual.mean(axis=1)) / (1 + n_draws))
 
@@ -249,6 +251,7 @@ class ModelChoice:
         if len(self.classes) < 2:
             return np.nan
         rng, shares = np.random.default_rng(self.seed), []
+        # Each animal adds its evidence; the prior must not count once for each.
         prior = np.bincount(self._class) / len(self._class)
         evidence = np.log(np.maximum(self.unseen, _LEAST_VOTE) / prior)
         for k in range(len(self.accounts)):
@@ -298,6 +301,7 @@ class ModelChoice:
         return trees.fit(self._values[rows], self._truth[rows], self._weight[rows])
 
     def _votes(self, trees: Any, values: Floats) -> Floats:
+        # Trees that were grown without the animals of an account have no column for it.
         votes = np.zeros((len(values), len(self.accounts)))
         if len(values):
             votes[:, trees.classes_] = trees.predict_proba(values)

@@ -27,7 +27,7 @@ from numpy.typing import NDArray
 from analyses.findings.priors import Parameter
 from analyses.sequences.sequences import Columns
 from replay.checks import check_all, check_column, check_table
-from replay.checks.arrays import Floats, Int32s, Ints
+from replay.checks.arrays import Bools, Floats, Int32s, Ints
 from replay.log.backups import PHASES
 from replay.log.event_log import EventLog
 from replay.simulation.feed import paid_rewards
@@ -213,8 +213,7 @@ class Headings(NamedTuple):
         state, event = reactivated["place"], reactivated["event"]
         location = reactivated["location"]
         place = self.place[state]
-        is_new = np.ones(len(state), dtype=bool)
-        is_new[1:] = (place[1:] != place[:-1]) | (event[1:] != event[:-1])
+        is_new = differ_from_before(place, event)
         state, event, place = state[is_new], event[is_new], place[is_new]
         along = np.zeros(len(state), dtype=np.int8)
         travel = np.sign(self.far[state[1:]] - self.far[state[:-1]])
@@ -273,6 +272,18 @@ def headings_of(log: EventLog, graph: nx.Graph) -> Headings | None:
     away = np.array([1 if each.heading == ">" else -1 for each in places.states], dtype=np.int8)
     far = np.array([places.steps_from_home[each.node] for each in places.states], dtype=np.int32)
     return Headings(places.whole, of_state, away, far, state, next_state)
+
+
+def differ_from_before(place: NDArray[Any], event: NDArray[Any]) -> Bools:
+    """Say which reactivations are of another place, or event, than the one before.
+
+    Examples
+    --------
+    >>> differ_from_before(np.array([4, 4, 5, 5]), np.array([0, 0, 0, 1])).tolist()
+    [True, False, True, True]
+    """
+    same = (place[1:] == place[:-1]) & (event[1:] == event[:-1])
+    return np.append(True, ~same)[: len(place)]
 
 
 _OF_LENGTH = (
@@ -344,8 +355,7 @@ def in_described_states(reactivated: Columns, n: int, n_places: int) -> Columns:
     is_within = (reactivated["phase"] == PHASES.index("step")) & ((step + 1) % n > 0)
     rows = np.flatnonzero((reactivated["place"] < n_places) & ~is_within)
     place = reactivated["place"][rows]
-    is_new = np.ones(len(rows), dtype=bool)
-    is_new[1:] = (place[1:] != place[:-1]) | (event[rows][1:] != event[rows][:-1])
+    is_new = differ_from_before(place, event[rows])
     found = {name: values[rows[is_new]] for name, values in reactivated.items()}
     return {**found, "step": found["step"] // n}
 

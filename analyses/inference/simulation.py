@@ -20,11 +20,10 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from analyses.findings.accounts import Account
-from analyses.findings.controls import CONTROLS, replay_of_control
+from analyses.findings.accounts import CONTROLS, Account, replay_of_control
 from analyses.findings.priors import Parameter
 from analyses.inference.animals import Places, Replayed, ReplayingAnimal
-from analyses.inference.moves import in_described_states, scaled
+from analyses.inference.moves import differ_from_before, in_described_states, scaled
 from analyses.sequences.detection import RECORDED
 from analyses.sequences.reactivations import reactivated_by, reactivations_by_run
 from analyses.sequences.sequences import Columns, Lists
@@ -55,7 +54,10 @@ def simulate_misread(
     """Simulate what an account replays once, and find its sequences with each share misread."""
     replay_seed, noise_seed = seeds.spawn(2)
     described = animal
-    if animal.n_finer > 1 and _is_finer(seeds):
+    # Whether an animal learns in finer states is the same for all replicas of a draw.
+    finer_seed = np.random.SeedSequence(seeds.entropy, spawn_key=(*seeds.spawn_key, _FAR))
+    is_finer = np.random.default_rng(finer_seed).random() < _SHARE_FINER
+    if animal.n_finer > 1 and is_finer:
         animal, params = animal.finer, scaled(params, animal.n_finer)
     reactivated: Columns
     if account.is_control:
@@ -85,18 +87,12 @@ def simulate_misread(
         rng = np.random.default_rng(noise_seed)
         seen = misread(reactivated, share, n_places, rng) if share else reactivated
         made = animal.found(seen)
-        found.append(made if animal.headings is None else _told(made, animal.told, rng))
+        found.append(made if animal.headings is None else _with_headings(made, animal.told, rng))
     return found
 
 
-def _is_finer(seeds: np.random.SeedSequence) -> bool:
-    """Draw whether an animal learns in finer states; the same for all replicas of a draw."""
-    own = np.random.SeedSequence(seeds.entropy, spawn_key=(*seeds.spawn_key, _FAR))
-    return bool(np.random.default_rng(own).random() < _SHARE_FINER)
-
-
-def _told(replayed: Replayed, share: float, rng: np.random.Generator) -> Replayed:
-    """Leave the headings of a share of sequences known, or of as many as have one."""
+def _with_headings(replayed: Replayed, share: float, rng: np.random.Generator) -> Replayed:
+    """Leave the headings of a share of sequences known, or of all that have one."""
     along, owner = replayed.along, replayed.along.owner
     own = max(float(replayed.is_told.sum()), 1.0) / max(len(replayed.lap), 1)
     is_kept = rng.random(len(replayed.lap)) < share / own
@@ -108,9 +104,7 @@ def misread(reactivated: Columns, share: float, n_places: int, rng: np.random.Ge
     place = reactivated["place"].copy()
     wrong = rng.random(len(place)) < share
     place[wrong] = rng.integers(n_places, size=np.count_nonzero(wrong))
-    event = reactivated["event"]
-    is_new = np.ones(len(place), dtype=bool)
-    is_new[1:] = (place[1:] != place[:-1]) | (event[1:] != event[:-1])
+    is_new = differ_from_before(place, reactivated["event"])
     return {name: values[is_new] for name, values in {**reactivated, "place": place}.items()}
 
 

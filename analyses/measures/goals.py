@@ -114,7 +114,7 @@ def _followed(replays: Replays) -> pd.DataFrame:
     goal, (_, after) = _goals(replays, sequences), laps_around(replays, sequences)
     end, second = (np.append(laps[name].to_numpy(int), 0)[after] for name in ("end", "second"))
     walked = paths(replays, sequences)
-    begins = number[walked.flat[walked.begin[:-1]]]
+    begins = number[walked.first]
     kept = (goal >= 0) & (after >= 0) & (number[end] == number[goal])
     kept &= begins == number[sequences["place"].to_numpy()]
     sequences, goal, second = sequences[kept], goal[kept], second[kept]

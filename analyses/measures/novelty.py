@@ -174,7 +174,7 @@ def _codes_of_corners(replays: Replays, walked: Lists) -> Ints:
         return np.full(len(side), -1)
     way = np.where(side > 0, 1, 0)
     nearest = steps[middles].argmin(axis=0)
-    first, last = walked.flat[walked.begin[:-1]], walked.flat[walked.begin[1:] - 1]
+    first, last = walked.first, walked.last
     is_one = np.zeros(len(side), dtype=bool)
     for number, middle in enumerate(middles):
         n_here, n_there = (

@@ -153,6 +153,16 @@ class Lists:
         return np.repeat(np.arange(len(self.begin) - 1), self.length)
 
     @property
+    def first(self) -> NDArray[Any]:
+        """The first value of each list, of which none is empty, shape (n_lists,)."""
+        return self.flat[self.begin[:-1]]
+
+    @property
+    def last(self) -> NDArray[Any]:
+        """The last value of each list, of which none is empty, shape (n_lists,)."""
+        return self.flat[self.begin[1:] - 1]
+
+    @property
     def n_different(self) -> Int32s:
         """Number of different values of each list, shape (n_lists,)."""
         return count_different(self.owner, self.flat, len(self.begin) - 1)

@@ -37,7 +37,6 @@ from analyses.sequences.pauses import replayed_moves
 from analyses.tables import LEARNER_ORDER, in_order
 from replay.checks import check_table
 from replay.learners import LEARNERS, find_learner
-from replay.log.event_log import EventLog
 from replay.simulation import feed
 from replay.worlds.mazes import from_ascii
 from replay.worlds.mdp import MDP
@@ -143,23 +142,20 @@ def next_replay(
             log="replay",
             mdp=mdp,
         )
-        tables.append(_first_event(learner, log))
+        backups = log.backups
+        after = backups.loc[backups["step"] == len(log.steps) - 1, "event"]
+        if len(after):
+            moves = replayed_moves(log, int(after.iloc[0])).assign(learner=learner)[_COLUMNS]
+        else:
+            end = int(log.steps["next_state"].iloc[-1])
+            nothing = (learner, None, end, -1, -1, -1, np.nan, None)
+            moves = pd.DataFrame([nothing], columns=_COLUMNS)
+        tables.append(moves)
     replays = pd.concat(tables, ignore_index=True)
     # The log infers the start of an episode from its first step, which is still to come.
     at_start = replays["phase"] == "start"
     replays.loc[at_start, "location"] = int(transitions["start_state"].iloc[-1])
     return replays
-
-
-def _first_event(learner: str, log: EventLog) -> pd.DataFrame:
-    last = len(log.steps) - 1
-    backups = log.backups
-    after = backups[backups["step"] == last]
-    if after.empty:
-        end = int(log.steps["next_state"].iloc[last])
-        return pd.DataFrame([(learner, None, end, -1, -1, -1, np.nan, None)], columns=_COLUMNS)
-    moves = replayed_moves(log, int(after["event"].iloc[0]))
-    return moves.assign(learner=learner)[_COLUMNS]
 
 
 @drawing

@@ -97,16 +97,10 @@ def _draw_mdps(results: Results) -> Iterator[tuple[str, Figure]]:
 
 
 def _draw_replay_kinds(results: Results) -> Iterator[tuple[str, Figure]]:
-    from analyses.plots.replay_kinds import replay_kinds_figure
+    from analyses.plots.replay_kinds import replay_kinds_figure, replay_over_time_figure
 
     if results.manifest()["log"] != "none":
         yield "replay_kinds", replay_kinds_figure(results.read("replay_kinds.csv"))
-
-
-def _draw_replay_over_time(results: Results) -> Iterator[tuple[str, Figure]]:
-    from analyses.plots.replay_kinds import replay_over_time_figure
-
-    if results.manifest()["log"] != "none":
         for name, rows in results.read("replay_over_time.csv").groupby("experiment"):
             yield f"replay_over_time_{name}", replay_over_time_figure(rows)
 
@@ -267,7 +261,6 @@ STUDY = Study(
         "mdps": _draw_mdps,
         "replay_events": _draw_replay_events,
         "replay_kinds": _draw_replay_kinds,
-        "replay_over_time": _draw_replay_over_time,
         "learned_graph": _draw_learned_graph,
     },
     show=_show,

@@ -368,6 +368,7 @@ def compare_tables(plan: Comparison, results: Results) -> dict[str, pd.DataFrame
         ],
         columns=["account", "draw", "parameter", "value"],
     )
+    # Most tables have a stream of their own, so that what one draws changes no other.
     known = predictions(plan, simulated)
     rng = np.random.default_rng([plan.seed, 1])
     found = evidence_table(plan, known, rng)

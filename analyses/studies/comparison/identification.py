@@ -61,11 +61,13 @@ def fit(known: Predictions, rng: np.random.Generator) -> pd.DataFrame:
                 if not own.has_replay[draw]:
                     continue
                 made = _published_again(result, own, draw, rng)
+                # The draw that made a result would predict it too well.
                 likelihood = made.likelihood(own)
                 others = np.delete(likelihood, draw) if n_draws > 1 else likelihood
                 totals[number] += weight * evidence(others)
         low, middle, high = np.quantile(totals, [0.05, 0.5, 0.95])
         n_as_low = int((totals <= observed + 1e-9).sum())
+        # The real findings are one of the sets that are ranked, so that no p is 0.
         p = (n_as_low + 1) / (_N_REPLICATES + 1)
         rows.append((name, observed, low, middle, high, p))
     columns = ["account", "evidence", "expected_low", "expected", "expected_high", "p"]
@@ -136,7 +138,7 @@ def identification(
 
 def _first(totals: Floats) -> Floats:
     """Say which account ranks first in each set of findings; equal scores share the vote."""
-    best = totals >= totals.max(axis=1, keepdims=True) - 1e-9
+    best = totals >= totals.max(axis=1, keepdims=True) - 1e-9  # but for rounding
     return np.asarray(best / best.sum(axis=1, keepdims=True))
 
 
@@ -178,6 +180,7 @@ def _totals(
                     by_all[found] = np.array(
                         [evidence(found.likelihood(studies[name])) for name in names]
                     )
+                # The draw that made a result would predict it too well.
                 bits = by_all[found].copy()
                 others = np.delete(found.likelihood(studies[truth]), draw)
                 if len(others):
@@ -200,11 +203,13 @@ def measurements(
         value = group["value"].to_numpy(float)
         account = pd.Categorical(group["account"], names).codes
         known = value[~np.isnan(value)]
+        # Cells of results with about as many studies each; those without replay have their own.
         edges: Floats = np.unique(
             np.quantile(known, np.linspace(0, 1, _BINS + 1)[1:-1]) if len(known) else known
         )
         cell = np.where(np.isnan(value), len(edges) + 1, np.searchsorted(edges, value))
         shared = _shared(account, cell, len(names))
+        # Few studies in many cells seem to tell accounts apart even if they are all alike.
         by_chance = np.mean(
             [_shared(rng.permutation(account), cell, len(names)) for _ in range(_N_SHUFFLES)]
         )

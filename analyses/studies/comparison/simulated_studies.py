@@ -12,8 +12,7 @@ import networkx as nx
 import numpy as np
 import pandas as pd
 
-from analyses.findings.accounts import Account, draw_settings
-from analyses.findings.controls import CONTROLS, replay_of_control
+from analyses.findings.accounts import CONTROLS, Account, draw_settings, replay_of_control
 from analyses.findings.evidence import Published, Studies, published
 from analyses.findings.priors import Parameter
 from analyses.findings.table import detection_of
@@ -129,6 +128,7 @@ def _time_animals(plan: Comparison, task: str, name: str) -> tuple[tuple[str, st
     n = min(len(draws) * plan.n_animals(task), _N_WORLDS)
     every = -(-n // _N_TIMED)
     with plan.locating_errors(task):
+        # All is compiled in the first round, and only the second one counts.
         for first in (0, min(1, n - 1)):
             worlds = range(first, n, every)
             begin, n_animals = process_time(), 0
@@ -147,6 +147,7 @@ def _account(plan: Comparison, name: str) -> tuple[Account, bool]:
 
 
 def _seeds(seed: int, *names: object) -> np.random.SeedSequence:
+    # Unlike Python's own hash, this one is the same in all processes.
     keys = [zlib.crc32(str(name).encode()) for name in names]
     return np.random.SeedSequence([seed, *keys])
 
@@ -157,6 +158,7 @@ def _animals(
     """Simulate and measure animals world by world: all of them, or those in some worlds."""
     n_animals = plan.n_animals(task)
     of_draw = settings(plan, name)
+    # Animals share a few worlds, whose laps are run once for all draws and accounts.
     wanted: dict[int, list[tuple[int, int]]] = {}
     for draw in draws:
         for animal in range(n_animals):
@@ -257,6 +259,7 @@ def _measure(
     read: Callable[[int, Columns], Columns],
 ) -> pd.DataFrame:
     """Compute all statistics of the animals in one world, each under its criteria."""
+    # Many findings share their criteria: replay is detected, and measured, once for each of these.
     wanted = dict.fromkeys(detections.values())
     jumps = sorted({detection.largest_jump for detection in wanted})
     made = replays_by_jump(task, runs, jumps, read=read)

@@ -28,9 +28,9 @@ from analyses.reports.explanation import LEVEL
 from analyses.sequences.sequences import Lists
 from analyses.studies.explanation.answers import SURE
 from analyses.studies.explanation.plan import (
-    DRAWS_OF_PIECE,
     LEAST_DRAWS,
     LEAST_SHARE,
+    chunks_of_draws,
     described,
     named_accounts,
     simulated_draws,
@@ -92,15 +92,12 @@ class IdentifiabilityPlan(NamedTuple):
 
     def part(self, number: int) -> tuple[str, range]:
         """Return the account and the draws of a piece."""
-        n_chunks = -(-self.n_draws // DRAWS_OF_PIECE)
-        account, chunk = divmod(number, n_chunks)
-        begin = chunk * DRAWS_OF_PIECE
-        draws = range(begin, min(begin + DRAWS_OF_PIECE, self.n_draws))
-        return list(self.accounts)[account], draws
+        account, chunk = divmod(number, len(chunks_of_draws(self.n_draws)))
+        return list(self.accounts)[account], chunks_of_draws(self.n_draws)[chunk]
 
     def n_pieces(self) -> dict[str, int]:
         """Return the number of pieces of each protocol: some draws of one account each."""
-        n_chunks = -(-self.n_draws // DRAWS_OF_PIECE)
+        n_chunks = len(chunks_of_draws(self.n_draws))
         return dict.fromkeys(self.protocols, len(self.accounts) * n_chunks)
 
 
@@ -164,32 +161,27 @@ def _make(plan: IdentifiabilityPlan, piece: Piece) -> dict[str, pd.DataFrame]:
     return {"sequences": sequences.astype(np.int32), "places": table}
 
 
-def _kept(results: Results, piece: Piece) -> Iterator[tuple[int, Replayed]]:
-    """Read what each draw of a piece replayed."""
-    table = results.read_piece("sequences", *piece)
-    begin = np.concatenate(([0], np.cumsum(table["length"].to_numpy(np.int64))))
-    places = results.read_piece("places", *piece)
-    states, along = (Lists(places[name].to_numpy(), begin) for name in ("place", "along"))
-    lap, step, phase, location = (
-        table[key].to_numpy() for key in ("lap", "step", "phase", "location")
-    )
-    whole = Replayed(lap, step, phase, location, states, np.arange(len(table)), along)
-    for draw, rows in table.groupby("draw").indices.items():
-        yield int(str(draw)), whole.take(np.asarray(rows))
-
-
 def _sampled(plan: IdentifiabilityPlan, results: Results, protocol: str) -> dict[int, Simulations]:
     """Sample each number of sequences from what each draw replayed, and measure the features."""
     places = plan.protocols[protocol].places
     rows: dict[int, list[dict[str, Any]]] = {n: [] for n in plan.numbers(protocol)}
     for number in range(plan.n_pieces()[protocol]):
         name, _ = plan.part(number)
-        for draw, made in _kept(results, Piece(protocol, number)):
+        table = results.read_piece("sequences", protocol, number)
+        begin = np.concatenate(([0], np.cumsum(table["length"].to_numpy(np.int64))))
+        flat = results.read_piece("places", protocol, number)
+        states, along = (Lists(flat[key].to_numpy(), begin) for key in ("place", "along"))
+        lap, step, phase, location = (
+            table[key].to_numpy() for key in ("lap", "step", "phase", "location")
+        )
+        made = Replayed(lap, step, phase, location, states, np.arange(len(table)), along)
+        for draw in table["draw"].unique().tolist():
             rng = np.random.default_rng([plan.seed, zlib.crc32(name.encode()), draw])
+            of_draw = made.take(np.flatnonzero(table["draw"] == draw))
             for n in rows:
                 rows[n] += [
                     {"account": name, "draw": draw, **found}
-                    for found in sampled_features(made, n, places, rng)
+                    for found in sampled_features(of_draw, n, places, rng)
                 ]
     return {n: simulations_of(pd.DataFrame(each)) for n, each in rows.items() if each}
 
@@ -269,34 +261,22 @@ def _show(plan: IdentifiabilityPlan, tables: Mapping[str, pd.DataFrame]) -> Iter
     left = tables["left_out.csv"].sort_values("accepted", ascending=False, kind="stable")
     missing = " ".join(
         f"After an answer above {SURE:g} that fits, the account that replays on the moves of "
-        f"{protocol} is in no list with a probability of {_missing(sure, accepted):.2f}, if that "
-        "was as probable as not before."
-        for protocol, sure, accepted in _answers(tables["recovery.csv"], left)
+        f"{protocol} is in no list with a probability of {probability:.2f}, if that was as "
+        "probable as not before."
+        for protocol, probability in _missing(tables["recovery.csv"], left)
     )
     yield Shown("If the true account were in no list", left.head(8).round(3), f"{note} {missing}")
 
 
-def _answers(recovery: pd.DataFrame, left: pd.DataFrame) -> Iterator[tuple[str, float, float]]:
-    """Yield the share of sure answers of each protocol, and of those if the account is left out."""
-    accepted = left.groupby("protocol", sort=False)["accepted"].mean()
+def _missing(recovery: pd.DataFrame, left: pd.DataFrame) -> Iterator[tuple[str, float]]:
+    """Yield the probability that the true account is in no list, after a sure answer that fits."""
+    accepted = left.groupby("protocol", sort=False)["accepted"].mean().dropna().to_dict()
     for protocol, own in recovery.groupby("protocol", sort=False):
-        if accepted.get(protocol, np.nan) >= 0:
-            yield str(protocol), float(own["sure"].iloc[-1]), float(accepted[protocol])
-
-
-def _missing(sure: float, accepted: float) -> float:
-    """Return the probability that the true account is in no list, after a sure answer that fits.
-
-    Of animals whose account is listed, `sure` have such an answer, but for those that the test of
-    misfit refuses; of animals whose account was left out, `accepted` do. Before, both are as
-    probable.
-
-    Examples
-    --------
-    >>> round(_missing(0.7, 0.16), 2)
-    0.19
-    """
-    return accepted / max(accepted + sure * (1 - LEVEL), 1e-9)
+        if protocol in accepted:
+            # Bayes' rule. Of animals whose account is listed, a share is sure and passes the test
+            # of misfit; of animals whose account was left out, another share does both.
+            known, out = own["sure"].iloc[-1] * (1 - LEVEL), accepted[protocol]
+            yield str(protocol), float(out / max(out + known, 1e-9))
 
 
 def _sessions(plan: IdentifiabilityPlan, recovery: pd.DataFrame) -> Iterable[Shown]:
@@ -391,16 +371,14 @@ def with_more_sessions(
 _MOVES = ("state", "action", "reward", "next_state", "terminated", "truncated")
 
 
-def _plan(size: float, seed: int) -> IdentifiabilityPlan:
-    n_draws = max(round(size * _USUAL_DRAWS), LEAST_DRAWS)
-    tasks = {name: recorded_laps(name, seed) for name in _TASKS}
-    return plan_identifiability(tasks, n_draws=n_draws, seed=seed)
-
-
 STUDY = Study(
     "identifiability",
     "Which accounts of replay could a maze and its laps tell apart?",
-    plan=_plan,
+    plan=lambda size, seed: plan_identifiability(
+        {name: recorded_laps(name, seed) for name in _TASKS},
+        n_draws=max(round(size * _USUAL_DRAWS), LEAST_DRAWS),
+        seed=seed,
+    ),
     make=_make,
     summarise=_summarise,
     figures={"identifiability": _draw},

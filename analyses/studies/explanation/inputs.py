@@ -169,18 +169,14 @@ def read_protocols(
         for name, log, paths in logs:
             if name in found:
                 raise ValueError(f"Two mazes are named {name!r}, after their files: rename one.")
-            share = _told(paths) if told is None else told
+            # A recording knows the heading of a sequence where the animal ran along the track.
+            share = told or 0.0
+            if told is None and paths is not None and "along" in paths and len(paths):
+                share = float(np.mean([np.any(each) for each in paths["along"]]))
             with _rewards_in(rewards):
                 own = _of_animal(paid, name)
                 found[name] = experienced_animal(log, name=name, rewards=own, told=share)
     return found
-
-
-def _told(paths: pd.DataFrame | None) -> float:
-    """Return the share of sequences whose heading is known."""
-    if paths is None or "along" not in paths or not len(paths):
-        return 0.0
-    return float(np.mean([np.any(each) for each in paths["along"]]))
 
 
 def _is_log(folder: Path) -> bool:

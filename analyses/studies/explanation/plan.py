@@ -157,11 +157,11 @@ class ExplanationPlan(NamedTuple):
 
     def n_pieces(self) -> dict[str, int]:
         """Return the number of pieces of each animal: some draws of one account each."""
-        return dict.fromkeys(self.animals, len(self.accounts) * len(_chunks(self.n_draws)))
+        return dict.fromkeys(self.animals, len(self.accounts) * len(chunks_of_draws(self.n_draws)))
 
     def part(self, number: int) -> tuple[str, range]:
         """Return the account and the draws of a piece."""
-        chunks = _chunks(self.n_draws)
+        chunks = chunks_of_draws(self.n_draws)
         return list(self.accounts)[number // len(chunks)], chunks[number % len(chunks)]
 
     def made_earlier(self, piece: Piece) -> Piece | None:
@@ -170,7 +170,7 @@ class ExplanationPlan(NamedTuple):
             return None
         results, own = Results(self.earlier), json.loads(json.dumps(self.describe()))
         held, (name, draws) = results.manifest(), self.part(piece.number)
-        chunks = _chunks(held["draws"])
+        chunks = chunks_of_draws(held["draws"])
         if (
             any(held.get(key) != own[key] for key in ("wrong_places", "seed"))
             or held["animals"].get(piece.group) != own["animals"][piece.group]
@@ -185,7 +185,7 @@ class ExplanationPlan(NamedTuple):
         return Piece(piece.group, number) if is_whole else None
 
 
-def _chunks(n_draws: int) -> list[range]:
+def chunks_of_draws(n_draws: int) -> list[range]:
     """Cut the draws of an account into pieces."""
     begins = range(0, n_draws, DRAWS_OF_PIECE)
     return [range(one, min(one + DRAWS_OF_PIECE, n_draws)) for one in begins]

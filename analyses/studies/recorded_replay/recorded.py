@@ -102,23 +102,6 @@ from replay.files import check_path, replacing
 _ANIMAL = "animal"
 
 
-def _usual_plan(size: float, seed: int) -> RecordingPlan:
-    recording = simulated_recording(max(round(60 * size), 6), seed)
-    return plan_recording(recording, judgement=Judgement(n_shuffles=max(round(20 * size), 19)))
-
-
-def _usual_plan_of_several(size: float, seed: int) -> AnimalsPlan:
-    judgement = Judgement(n_shuffles=max(round(20 * size), 19))
-    n_animals = max(round(3 * size), 2)
-    plans = {
-        f"animal_{number + 1}": plan_recording(
-            simulated_recording(24, animal_seed(seed, number)), judgement=judgement, n_sessions=5
-        )
-        for number in range(n_animals)
-    }
-    return plan_animals(plans)
-
-
 def make(plan: RecordingPlan | AnimalsPlan, piece: Piece) -> dict[str, pd.DataFrame]:
     """Test a block of the events of an animal."""
     own = plan.animals[piece.group]
@@ -149,18 +132,24 @@ def _summarise(plan: RecordingPlan | AnimalsPlan, results: Results) -> dict[str,
         )
         for name in names
     }
-    tables = {
-        name: table[[_ANIMAL, *(column for column in table if column != _ANIMAL)]]
-        for name, table in tables.items()
-    }
+    for table in tables.values():
+        table.insert(0, _ANIMAL, table.pop(_ANIMAL))
     statistics = recorded_statistics(
         [each.found for each in analysed.values()],
         landmarks_of(first),
         least_sequences=LEAST_SEQUENCES,
     )
+    kinds = _over_animals(tables["kinds.csv"], "share", "n_events", ["state_size", "kind"])
+    # Found and corrected shares are averages over those animals that have them.
+    n_replay = tables["events.csv"].groupby(_ANIMAL)["is_replay"].sum()
+    shares = tables["shares.csv"].assign(n=tables["shares.csv"][_ANIMAL].map(n_replay))
+    found, corrected = (
+        _over_animals(shares, name, "n", ["kind"]).drop(columns="sem")
+        for name in ("found", "corrected")
+    )
     tables |= {
-        "kinds_of_all.csv": _kinds_of_all(tables["kinds.csv"]),
-        "shares_of_all.csv": _shares_of_all(tables["shares.csv"], tables["events.csv"]),
+        "kinds_of_all.csv": kinds.rename(columns={"n": "n_animals"}),
+        "shares_of_all.csv": found.merge(corrected, on="kind", suffixes=("_found", "_corrected")),
         "statistics_of_all.csv": statistics,
         "accounts.csv": beside_predictions(statistics, first.predictions),
         **epochs_of_all(tables),
@@ -172,28 +161,12 @@ def _summarise(plan: RecordingPlan | AnimalsPlan, results: Results) -> dict[str,
     return tables
 
 
-def _kinds_of_all(kinds: pd.DataFrame) -> pd.DataFrame:
-    order = list(dict.fromkeys(kinds["kind"]))
-    table = kinds.assign(kind=pd.Categorical(kinds["kind"], categories=order))
-    found = mean_share_interval(table, "share", "n_events", ["state_size", "kind"])
-    return found.rename(columns={"mean": "share", "n": "n_animals"}).astype({"kind": str})
-
-
-def _shares_of_all(shares: pd.DataFrame, events: pd.DataFrame) -> pd.DataFrame:
-    """Average found and corrected shares over the `n` animals that have them."""
-    order = list(dict.fromkeys(shares["kind"]))
-    n_replay = events.groupby(_ANIMAL)["is_replay"].sum()
-    table = shares.assign(
-        kind=pd.Categorical(shares["kind"], categories=order), n=shares[_ANIMAL].map(n_replay)
-    )
-    found, corrected = (
-        mean_share_interval(table, name, "n", ["kind"])
-        .drop(columns="sem")
-        .rename(columns={"mean": name})
-        for name in ("found", "corrected")
-    )
-    joined = found.merge(corrected, on="kind", suffixes=("_found", "_corrected"))
-    return joined.astype({"kind": str})
+def _over_animals(table: pd.DataFrame, share: str, n: str, by: list[str]) -> pd.DataFrame:
+    """Average the shares of kinds over animals; kinds keep their order."""
+    order = list(dict.fromkeys(table["kind"]))
+    ordered = table.assign(kind=pd.Categorical(table["kind"], categories=order))
+    found = mean_share_interval(ordered, share, n, by)
+    return found.rename(columns={"mean": share}).astype({"kind": str})
 
 
 def _show(plan: RecordingPlan, tables: Mapping[str, pd.DataFrame]) -> list[Shown]:
@@ -270,7 +243,10 @@ def _show_several(plan: AnimalsPlan, tables: Mapping[str, pd.DataFrame]) -> list
 STUDY = Study(
     "recording",
     "What is replayed in a recording, and how much of it is chance?",
-    plan=_usual_plan,
+    plan=lambda size, seed: plan_recording(
+        simulated_recording(max(round(60 * size), 6), seed),
+        judgement=Judgement(n_shuffles=max(round(20 * size), 19)),
+    ),
     make=make,
     summarise=_summarise,
     figures={
@@ -286,7 +262,16 @@ STUDY = Study(
 STUDY_OF_SEVERAL = Study(
     "recordings",
     "What do several animals replay, and how much of it is chance?",
-    plan=_usual_plan_of_several,
+    plan=lambda size, seed: plan_animals(
+        {
+            f"animal_{number + 1}": plan_recording(
+                simulated_recording(24, animal_seed(seed, number)),
+                judgement=Judgement(n_shuffles=max(round(20 * size), 19)),
+                n_sessions=5,
+            )
+            for number in range(max(round(3 * size), 2))
+        }
+    ),
     make=make,
     summarise=_summarise,
     figures=STUDY.figures,

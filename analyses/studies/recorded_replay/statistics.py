@@ -192,35 +192,25 @@ def task_of_track(world: MDP, landmarks: Mapping[str, Sequence[str]]) -> Task:
         graph.add_node(name, pos=(x, y))
     graph.add_edges_from((names[u], names[v], data) for u, v, data in track.edges(data=True))
     ends = tuple(name for name in graph if graph.degree[name] == 1) or (names[0],)
-    return Task(
-        "recording",
-        explore(graph, [Rule(ends, ends)]),
-        _no_laps,
-        (),
-        landmarks={name: _states(world, name, nodes, names) for name, nodes in landmarks.items()},
-    )
+    labels = list(world.labels or ())
+    known = [str(label) for label in labels if not isinstance(label, tuple)]
+    states = {}
+    for landmark, nodes in landmarks.items():
+        chosen = {
+            check_choice(f"node of the landmark {landmark!r}", str(node), known) for node in nodes
+        }
+        # The states at its nodes, and those that lie between two of them.
+        states[landmark] = tuple(
+            name
+            for name, label in zip(names, labels, strict=True)
+            if set(map(str, label[:2] if isinstance(label, tuple) else (label,))) <= chosen
+        )
+    return Task("recording", explore(graph, [Rule(ends, ends)]), _no_laps, (), landmarks=states)
 
 
 def _no_laps(task: Task, rng: np.random.Generator) -> Generator[Lap, tuple[int, ...], None]:
     """Yield no laps: the laps of a recording were already run."""
     yield from ()
-
-
-def _states(
-    world: MDP, landmark: str, nodes: Sequence[str], names: Sequence[str]
-) -> tuple[str, ...]:
-    """Return the states at the nodes of a landmark, and those between two of them."""
-    labels = list(world.labels or ())
-    known = [str(label) for label in labels if not isinstance(label, tuple)]
-    chosen = {
-        check_choice(f"node of the landmark {landmark!r}", str(node), known) for node in nodes
-    }
-    found = []
-    for name, label in zip(names, labels, strict=True):
-        ends = label[:2] if isinstance(label, tuple) else (label,)
-        if {str(end) for end in ends} <= chosen:
-            found.append(name)
-    return tuple(found)
 
 
 def read_predictions(folder: str | Path | None = None) -> pd.DataFrame:
