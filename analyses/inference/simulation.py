@@ -54,10 +54,7 @@ def simulate_misread(
     """Simulate what an account replays once, and find its sequences with each share misread."""
     replay_seed, noise_seed = seeds.spawn(2)
     described = animal
-    # Whether an animal learns in finer states is the same for all replicas of a draw.
-    finer_seed = np.random.SeedSequence(seeds.entropy, spawn_key=(*seeds.spawn_key, _FAR))
-    is_finer = np.random.default_rng(finer_seed).random() < _SHARE_FINER
-    if animal.n_finer > 1 and is_finer:
+    if animal.n_finer > 1 and _is_finer(seeds):
         animal, params = animal.finer, scaled(params, animal.n_finer)
     reactivated: Columns
     if account.is_control:
@@ -89,6 +86,12 @@ def simulate_misread(
         made = animal.found(seen)
         found.append(made if animal.headings is None else _with_headings(made, animal.told, rng))
     return found
+
+
+def _is_finer(seeds: np.random.SeedSequence) -> bool:
+    """Draw whether an animal learns in finer states; the same for all replicas of a draw."""
+    own = np.random.SeedSequence(seeds.entropy, spawn_key=(*seeds.spawn_key, _FAR))
+    return bool(np.random.default_rng(own).random() < _SHARE_FINER)
 
 
 def _with_headings(replayed: Replayed, share: float, rng: np.random.Generator) -> Replayed:
