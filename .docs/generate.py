@@ -48,7 +48,11 @@ def interface() -> str:
     lines = ["# Python", ""]
     for face, about in FACES.items():
         module = __import__(face, fromlist=["__all__"])
-        names = [f"   {each}" for each in sorted(module.__all__) if not each.startswith("_")]
+        own = [
+            name for name, each in vars(module).items() if getattr(each, "__module__", "") == face
+        ]
+        listed = getattr(module, "__all__", own)  # what a face lists, or else what a module defines
+        names = [f"   {each}" for each in sorted(listed) if not each.startswith("_")]
         lines += [f"## `{face}`: {about}", "", "```{eval-rst}", f".. currentmodule:: {face}", ""]
         lines += [".. autosummary::", "   :toctree: api", "   :nosignatures:", "", *names]
         lines += ["```", ""]

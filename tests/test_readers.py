@@ -456,6 +456,8 @@ class TestPosteriors:
         turned = data.transpose("position", "time", "state")
         one, other = self.read(data).posterior, self.read(turned).posterior
         assert np.allclose(one.probability, other.probability)
+        array = self.read(data["acausal_posterior"].rename(None)).posterior
+        assert np.array_equal(one.probability, array.probability)
 
     def test_a_stacked_index_and_its_local_state(self):
         data = dataset()

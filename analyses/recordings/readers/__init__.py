@@ -57,10 +57,10 @@ def read_recording(
         A file: NWB (``.nwb``), decoded posterior (``.nc``), arrays (``.npz``, ``.mat``), or a table
         of decoded places (``.csv``, ``.parquet``); or a folder of CellExplorer. Or the address of
         an NWB file, of which only what is needed is read: ``"https://..."``, or
-        ``"dandi:000978/sub-1/sub-1.nwb"`` in the DANDI archive. Or the object itself: an xarray
-        Dataset, an object of pynapple (`TsGroup`, `TsdFrame`, `Tsd`, or the result of its
-        `decode_bayes`), a mapping of names to arrays, or a DataFrame. The modules of the readers
-        list the fields.
+        ``"dandi:000978/sub-1/sub-1.nwb"`` in the DANDI archive. Or the object itself: a Dataset
+        or DataArray of xarray, an object of pynapple (`TsGroup`, `TsdFrame`, `Tsd`, or the result
+        of its `decode_bayes`), a mapping of names to arrays, or a DataFrame. The modules of the
+        readers list the fields.
     track : networkx.Graph, mapping or path of a JSON file, optional
         The track graph, unless it is in the file.
     session : path or object, optional
@@ -222,6 +222,8 @@ def _read(
         return source if graph is None else replace(source, graph=graph)
     if isinstance(source, pd.DataFrame):
         return read_table(source, graph, most_unknown=most_unknown)
+    if hasattr(source, "to_dataset"):  # one array of the Dataset of a decoder
+        source = source.to_dataset(name="acausal_posterior")
     if hasattr(source, "data_vars"):
         return read_posterior(source, graph, bins=bins)
     stored = stored_form(source[-1] if isinstance(source, tuple) and len(source) == 2 else source)
@@ -232,7 +234,7 @@ def _read(
         return read_arrays(source, graph, most_unknown=most_unknown)
     if not isinstance(source, str | Path):
         raise TypeError(
-            "A recording must be a file, a Dataset with acausal_posterior, a TsGroup, Tsd or "
+            "A recording must be a file, a Dataset of xarray, a TsGroup, Tsd or "
             f"TsdFrame, a mapping of names to arrays, or a DataFrame; got {shown(source)}."
         )
     path, ending = Path(source), _ending(source)
