@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from analyses.page.runs import ShownPiece, ShownRun, list_pieces
+from analyses.page.runs import ShownRun, list_pieces
 from analyses.page.worlds import pack, world_of_moves
 from analyses.recordings.basics.binned_track import BinnedTrack
 from analyses.recordings.basics.linearised_track import linearise
@@ -224,11 +224,10 @@ def _detail(
     begin = total[:-1] - total[np.searchsorted(of_event, of_event)] if len(shown) else total[:0]
     none = [np.zeros(0, dtype=np.int64)]
     pieces = [
-        [ShownPiece(piece.end, piece.episode, piece.backward)
-         for piece in experienced_pieces(
-             path.tolist(), experience, int(table["step"].iloc[k]),
-             list(table["moves"].iloc[k]) if "moves" in table else [],
-         )]
+        experienced_pieces(
+            path.tolist(), experience, int(table["step"].iloc[k]),
+            list(table["moves"].iloc[k]) if "moves" in table else [],
+        )
         for k, path in zip(shown.tolist(), paths, strict=True)
     ]  # fmt: skip
     # The decoded positions and their times, in ms from the beginning of the event.

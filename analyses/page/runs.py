@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from analyses.page.worlds import world_of_moves
 from analyses.plots.style import label
+from analyses.recordings.decide.event_kinds import ExperiencedPiece
 from analyses.recordings.prepare.state_space_decoder import Evidence
 from analyses.sequences.chains import REVERSE, UNKNOWN, Chains, chains, link_backups
 from analyses.sequences.classification import classified
@@ -27,14 +28,6 @@ from replay.checks.arrays import Bools, Int32s, Ints
 from replay.log.event_log import EventLog
 from replay.log.worlds import ClosedMoves
 from replay.worlds.mdp import MDP
-
-
-class ShownPiece(NamedTuple):
-    """A piece of experience in a replayed path, in the order of replay."""
-
-    end: int  # the move of the path after which it ends; it begins where the previous piece ends
-    episode: int  # the latest episode that contains it
-    backward: bool  # whether it was run in the opposite direction
 
 
 @dataclass(frozen=True, eq=False)
@@ -73,10 +66,11 @@ class ShownRun:
     bits: dict[str, Any] = field(default_factory=dict)
 
 
-def list_pieces(pieces: Sequence[Sequence[ShownPiece]]) -> dict[str, NDArray[Any]]:
+def list_pieces(pieces: Sequence[Sequence[ExperiencedPiece]]) -> dict[str, NDArray[Any]]:
     """Convert the pieces of sequences to columns.
 
-    Sequences have their number of pieces, `sequence_pieces`; each piece has the three others.
+    Sequences have their number of pieces, `sequence_pieces`; each piece has the three others, and
+    begins where the one before it ends.
     """
     flat = [piece for each in pieces for piece in each]
     return {
@@ -241,9 +235,12 @@ def _list_moves(
         found = experience.pieces(path[::-1] if backward else path, step)
         if backward:
             last = len(path) - 1
-            own = [ShownPiece(last - each.begin, each.episode, True) for each in reversed(found)]
+            own = [
+                ExperiencedPiece(last - each.end, last - each.begin, each.episode, True)
+                for each in reversed(found)
+            ]
         else:
-            own = [ShownPiece(each.end, each.episode, False) for each in found]
+            own = [ExperiencedPiece(each.begin, each.end, each.episode, False) for each in found]
         pieces.append(own)
     # A move belongs to the longest sequence that contains it, or the first of several longest ones,
     # which is written last.

@@ -57,6 +57,7 @@ def write_track_page(
     path = check_path("out", out)
     xy = check_array(position, "position", kind="number", missing=True, n_dims=2)
     track = read_track(track)
+    # A browser draws these at once; more would show no more of the track.
     shown = xy[:: -(-len(xy) // _MOST_POINTS) or 1]
     number = {node: place for place, node in enumerate(track)}
     landmarks = track.graph.get("landmarks", {})

@@ -46,6 +46,7 @@ def pack(columns: Mapping[str, ArrayLike]) -> dict[str, Any]:
         else:
             values = values.astype(np.int64)
             differences = np.diff(values, prepend=0)
+            # Small differences deflate much better than numbers that ascend.
             if len(values) >= _FEWEST_DIFFERENCES and (differences >= 0).all():
                 kind, values = f"+{_type_of(differences)}", differences
             else:
@@ -100,6 +101,7 @@ def describe_world(
         "y": place[:, 1],
         "one": pairs[:, 0],
         "other": pairs[:, 1],
+        # Where a run may begin nearly anywhere, no state is marked as its start.
         "start": starts if len(starts) < 0.5 * mdp.n_states else starts[:0],
         "terminal": np.flatnonzero(mdp.terminal),
         "shared": np.array(shared or [], dtype=np.int64),

@@ -38,7 +38,7 @@ _FEWEST_OF_A_KIND = 20
 _WINDOWS = (10, 50)
 _IN_A_WINDOW = 4
 _N_COLOURS = 24
-_TRIALS = 8
+_TRIALS = 8  # to make the chosen events fit
 _Pair = tuple[ShownRun, ShownRun | None]
 _SCRIPTS = ("data.js", "drawing.js", "evidence.js", "timeline.js", "words.js", "page.js")
 
@@ -371,6 +371,7 @@ def _events_that_fit(
         size = len(json.dumps(packed))
         if size <= room:
             break
+        # Rare kinds are kept, so that bytes decrease by less than the share: aim a little lower.
         share *= min(0.9 * room / size, 0.8)
     return chosen, packed
 
@@ -407,6 +408,7 @@ def _evidence(run: ShownRun, chosen: Bools, most: int) -> dict[str, Any] | None:
     ]
     sizes = np.array([len(json.dumps(event)) for event in events])
     n_kept = len(events)
+    # A tenth less each time: events differ in size, so that their number cannot be computed.
     while n_kept and sizes[(kept := _evenly(len(events), n_kept))].sum() > most:
         n_kept = int(0.9 * n_kept)
     held = set(kept.tolist()) if n_kept else set()

@@ -25,7 +25,7 @@ VERDICTS = {
 }
 """Verdict -> the sentence that tells it."""
 
-_TINY = 1e-9
+_TINY = 1e-9  # a value at the end of a range is within it, however it is rounded
 _UNLIKELY = 0.05
 _TELLS_NOTHING = ", as before: this replay does not tell it"
 _AS_BEFORE = 0.8  # of the prior, of which a 90 % interval without any evidence holds .9

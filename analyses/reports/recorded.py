@@ -28,7 +28,7 @@ KIND_NAMES = {
 }
 """The names of the kinds of events in reports."""
 
-_LEVEL, _TAIL = 0.05, 0.2
+_LEVEL, _TAIL = 0.05, 0.2  # of a test, and of the share of events that would be false
 _WORDS = {
     "state size": "a state size of",
     "lap ends": "laps that end",

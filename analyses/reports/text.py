@@ -9,6 +9,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+# What Markdown takes for markup: code, emphasis, formulas and cells anywhere; tags, links, entities
+# and underscores in their places; headings, quotes and lists at the beginning.
 _MARKUP = re.compile(
     r"[\\`*~$|]|<(?=[a-zA-Z/!?])|\](?=[(\[:])|&(?=#?\w+;)|(?<!\w)_|_(?!\w)"
     r"|^(?:[#>+=]|-(?![\d.]))"

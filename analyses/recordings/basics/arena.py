@@ -58,6 +58,7 @@ def find_arena(position: ArrayLike, bin_size: float = Settings().bin_size) -> nx
     visited = np.zeros(shape, dtype=bool)
     visited[tuple(np.floor((xy - low) / size).astype(np.int64).T)] = True
     n_near = ndimage.convolve(visited.astype(np.int64), _AROUND, mode="constant") - visited
+    # A stray position has hardly a neighbour; a bin that an animal missed has nearly all.
     inside = (visited & (n_near >= 2)) | (n_near >= _ENCLOSED)
     parts, _ = ndimage.label(inside)
     large = np.bincount(parts.ravel()) >= _LEAST_PART * inside.sum()

@@ -154,6 +154,7 @@ def cut_track(graph: nx.Graph, bin_size: float = Settings().bin_size) -> BinnedT
             f"{_LONGEST / 100:.0f} m can be analysed. Its nodes have positions in cm: convert "
             "other units, such as mm or pixels."
         )
+    # Rounding must not add a bin to an edge that is a whole number of bins long.
     n_pieces = np.maximum(np.ceil(length / size - 1e-9).astype(int), 1)
     check_bin_size(size, int(n_pieces.sum()))
     edge = np.repeat(np.arange(len(edges)), n_pieces).astype(np.int32)
@@ -268,7 +269,7 @@ def _cut_arena(
     )  # fmt: skip
 
 
-@lru_cache(maxsize=4)
+@lru_cache(maxsize=4)  # an arena is cut again and again, and this takes seconds
 def _through_free_space(centres: bytes, pairs: bytes, square: float) -> Floats:
     """Compute the distances between the bins of an arena.
 
@@ -282,6 +283,7 @@ def _through_free_space(centres: bytes, pairs: bytes, square: float) -> Floats:
     found: Floats = dijkstra(joined, directed=False)
     for row, here in zip(found, position, strict=True):
         along = np.abs(position - here)
+        # As far as over straight and diagonal neighbours, if all of these are inside.
         unhindered = along.max(axis=1) + (np.sqrt(2) - 1) * along.min(axis=1)
         is_free = row <= unhindered + 1e-6 * square
         row[is_free] = np.hypot(*along[is_free].T)
@@ -331,6 +333,7 @@ def project(track: BinnedTrack, position: ArrayLike) -> Projection:
     n_pieces = np.bincount(track.edge, minlength=len(track.edges))
     bins = np.full(len(xy), -1, dtype=np.int32)
     width = track.width[first[edge[known]]]
+    # The end of an edge belongs to its last bin.
     number_in_edge = np.minimum((offset[known] / width).astype(int), n_pieces[edge[known]] - 1)
     bins[known] = first[edge[known]] + number_in_edge
     return Projection(edge, offset, np.where(known, best, np.nan), bins)
@@ -364,7 +367,7 @@ def bins_on_way(track: BinnedTrack, begin: int, end: int) -> Ints:
     way = [begin]
     while way[-1] != end:
         here = way[-1]
-        near = np.flatnonzero(track.distance[here] <= 1.5 * track.square)
+        near = np.flatnonzero(track.distance[here] <= 1.5 * track.square)  # diagonal ones as well
         ahead = near[track.distance[near, end] < track.distance[here, end] - 1e-6]
         x, y = (track.position[ahead] - track.position[begin]).T
         along, across = track.position[end] - track.position[begin]

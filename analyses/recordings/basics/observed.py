@@ -102,7 +102,7 @@ def joined(intervals: ArrayLike) -> Floats:
     """
     pairs = np.asarray(intervals, dtype=float).reshape(-1, 2)
     pairs = pairs[np.argsort(pairs[:, 0], kind="stable")]
-    end = np.maximum.accumulate(pairs[:, 1])
+    end = np.maximum.accumulate(pairs[:, 1])  # an interval may lie within a longer one before
     is_new = np.append(True, pairs[1:, 0] > end[:-1])[: len(pairs)]
     last = np.append(np.flatnonzero(is_new)[1:], len(pairs))[: is_new.sum()] - 1
     return np.stack([pairs[is_new, 0], end[last]], axis=1)
@@ -263,6 +263,7 @@ class Observed:
     def stretches(self, n_cells: int) -> tuple[Floats, Seen]:
         """Divide the time in which a cell was observed into stretches of always the same cells."""
         own = self.of_cells(n_cells)
+        # Between two successive begins or ends of any cell, the same cells are observed.
         edges = np.unique(np.concatenate([self.spikes.ravel(), *map(np.ravel, own)]))
         parts = np.stack([edges[:-1], edges[1:]], axis=1)
         seen = self.throughout(n_cells, *parts.T)
@@ -295,6 +296,7 @@ def with_spikes(
                 f"{n_outside:,} lie outside, and are not used: are both in s, on one clock?"
             )
             intervals = []
+    # The same for all cells is when the recording was on, not when each of them was there.
     if intervals and all(np.array_equal(each, intervals[0]) for each in intervals):
         observed = Observed(common(joined(intervals[0]), joined(valid)))
     else:

@@ -53,6 +53,7 @@ def join_parts(*parts: Recording) -> Recording:
     # Cells of a part in the order of the first, each at its id.
     numbers = [[part.units.index(unit) for unit in first.units] or [*range(n_cells)]
                for part in ordered]  # fmt: skip
+    # A part may say that it was always observed, which holds for its own time only.
     spans = [np.array([part.span()]) for part in ordered]
     seen = [
         [common(own, span) for own in part.observed.of_cells(n_cells)]

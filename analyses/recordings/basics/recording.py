@@ -43,8 +43,8 @@ from replay.checks import (
 from replay.checks.arrays import Bools, Floats, Ints
 
 _MOST_SHOWN = 20
-_OFF_TRACK = 10.0
-_TOLERANCE = 1e-3
+_OFF_TRACK = 10.0  # cm: the bins of another program may lie beside the corridor
+_TOLERANCE = 1e-3  # of a sum of probabilities, which may have been saved in single precision
 _SLOWEST = 1.0  # Hz
 _SHORTEST = 30.0  # cm, of all edges of a track
 _METRES = 0.015  # of the track: positions in metres extend over a hundredth of it
@@ -113,6 +113,7 @@ def sampled_at(timestamps: Floats, signal: Floats, what: str) -> FieldPotential:
     >>> sampled_at(time, np.zeros((4, 1)), "The times of mine")[:2]
     (0.0, 2.0)
     """
+    # Pauses must not count: the median step tells which steps are between two samples.
     steps = np.diff(np.sort(timestamps))
     usual = float(np.median(steps)) if len(steps) else 0.0
     if not usual > 0:
@@ -428,6 +429,7 @@ class Recording:
             parts += [part for part in self.field_potential if part is not None]
         for table in (self.decoded, self.events):
             parts += [] if table is None else [table[name] for name in sorted(map(str, table))]
+        # Shapes too: the same numbers, cut into other arrays, are other data.
         for part in parts:
             array = np.ascontiguousarray(part, dtype=float)
             found.update(repr(array.shape).encode() + array.tobytes())
@@ -509,6 +511,7 @@ class Recording:
         if self.decoded is not None:
             clocks["decoded places"] = self.decoded["time"].to_numpy(dtype=float)
         if self.field_potential is not None:
+            # Some of its many times tell as well on which clock they are.
             clocks["the field potential"] = self.field_potential.time[::100]
         if len(self.on_track) and len(self.time) and not self.during.any():
             begin, end = self.on_track[0]

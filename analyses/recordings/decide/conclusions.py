@@ -138,6 +138,7 @@ class Conclusions(NamedTuple):
             raise ImportError("Objects of pynapple need it: pip install pynapple.") from None
         events = self.events.sort_values("start_time", kind="stable")
         start, end = (events[name].to_numpy(dtype=float) for name in ("start_time", "end_time"))
+        # An IntervalSet would join events that overlap.
         end = np.minimum(end, np.append(start[1:] - _APART, np.inf))
         named = events[["event", "is_replay", "kind", "evidence", "p"]].reset_index(drop=True)
         named["kind"] = named["kind"].fillna("").astype(str)
@@ -171,6 +172,7 @@ def conclude(session: Session, scored: Scored) -> Conclusions:
             events["evidence"], chance, n_found
         )
         exchanged = chance.loc[chance["control"] == EXCHANGED, "evidence"]
+        # The event itself counts as one of the controls, so that p is never 0.
         as_much = 1 + len(exchanged) - np.searchsorted(np.sort(exchanged), events["evidence"])
         known = events["evidence"].notna() & (len(exchanged) > 0)
         events["p"] = np.where(known, as_much / (1 + len(exchanged)), np.nan)
@@ -242,7 +244,7 @@ def replayed_sequences(
     # Bins of another program's decoder may be wider than these states.
     radius = path_radius(world, session.track) if session.is_decoded_here else None
     chosen = events.loc[events["is_replay"], ["event", "start_time"]]
-    track = cut_track(recording.graph, bin_size=1.0)
+    track = cut_track(recording.graph, bin_size=1.0)  # once for all paths, and finer than states
     rows: list[list[int]] = []
     visited: list[pd.DataFrame] = []
     own = paths[paths["event"].isin(chosen["event"])]

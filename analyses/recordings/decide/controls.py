@@ -175,6 +175,8 @@ def calibrate(
         }
         for is_even, part in ((None, known), (True, known[half]), (False, known[~half]))
     }
+    # The rate of a control is measured with the threshold of the other half: with its own, it would
+    # be what was asked for.
     threshold = {part: max(each.values(), default=0.0) for part, each in least.items()}
     reaches = known["evidence"] >= half.map({True: threshold[False], False: threshold[True]})
     grouped = reaches.groupby(known["control"])
@@ -226,7 +228,7 @@ def least_reached(evidence: ArrayLike, level: float) -> float:
     most = int(max(level * len(known), 1) + 1e-9)
     if len(known) <= most or known[-most - 1] < 0:
         return 0.0
-    return float(np.nextafter(known[-most - 1], np.inf))
+    return float(np.nextafter(known[-most - 1], np.inf))  # which the next of them does not reach
 
 
 def tail_rates(

@@ -117,6 +117,7 @@ def experienced_pieces(
             ]
             if not whole:
                 break
+            # Of a path that was run in both directions, the later run is what it repeats.
             (piece,), backward = max(whole, key=lambda each: each[0][0].episode)
             best = ExperiencedPiece(begin, end, piece.episode, backward)
         if best is None:

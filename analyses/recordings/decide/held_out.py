@@ -66,7 +66,7 @@ def held_out(session: Session) -> HeldOut:
     rows = [row for row, each in enumerate(counted) if np.count_nonzero(each.sum(axis=0)) >= least]
     if not rows:
         return HeldOut(0, np.empty(0, dtype=bool), 0.0)
-    rows = rows[:: -(-len(rows) // _MOST_EVENTS)]
+    rows = rows[:: -(-len(rows) // _MOST_EVENTS)]  # evenly over the recording
     tested, expected_rates = [counted[row] for row in rows], []
     for row, counts in zip(rows, tested, strict=True):
         found = np.full(counts.shape, np.nan)  # where a cell was not observed

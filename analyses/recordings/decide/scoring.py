@@ -34,8 +34,8 @@ from replay.checks.arrays import Floats
 SENSES = ("forward", "reverse", "undecided")
 """Whether cells head with the travel of a stretch or against it."""
 
-_BLOCK = 20
-_LOWEST_PROBABILITY = 1e-12
+_BLOCK = 20  # events
+_LOWEST_PROBABILITY = 1e-12  # of a place that another decoder rules out: its logarithm is finite
 _LEAST_SENSE = 0.8  # probability
 
 
@@ -154,7 +154,7 @@ def _of_spikes(
     facts |= {"n_active": n_active, "n_spikes": int(counts.sum())}
     if n_active < max(judgement.least_active, 1) or len(counts) < 2:
         return facts, *_nothing(session)
-    rng = np.random.default_rng([seed, row])
+    rng = np.random.default_rng([seed, row])  # of the event, whatever block it is in
     controls = [
         name
         for name in CONTROLS

@@ -90,6 +90,7 @@ def candidate_events(
     n_bursts = len(find_in(signals, None, criteria))
     n_refused = n_bursts - len(events)
     most = max(_LONG, criteria.longest)
+    # How many events other durations would give, for the report.
     others = find_in(signals, moved.speed_at, criteria._replace(shortest=0.0, longest=most))
     lasts = (others["end_time"] - others["start_time"]).to_numpy()
     n_short, n_long = int((lasts < criteria.shortest).sum()), int((lasts > criteria.longest).sum())
@@ -156,6 +157,7 @@ def _stretches(posterior: Posterior, name: str) -> tuple[pd.DataFrame, Detected]
     """Treat stretches of a posterior without gaps as events, if it was decoded event by event."""
     known = posterior.time[~np.isnan(posterior.probability).any(axis=1)]
     width = float(np.median(np.diff(known))) if len(known) > 1 else 0.0
+    # Some time bins may be missing: single ones are no gap between events.
     begins = np.flatnonzero(np.diff(known, prepend=-np.inf) > 3 * width)
     ends = np.append(begins[1:], len(known)) - 1
     events = pd.DataFrame({"start_time": known[begins], "end_time": known[ends] + width})
@@ -199,6 +201,7 @@ def travel_events(
     found: list[tuple[float, float]] = []
     for begin, end in quiet.tolist():
         for first in np.arange(begin, end - dt / 2, _PIECE).tolist():
+            # A piece is decoded with some time around it, as travel may go on across its ends.
             last = min(first + _PIECE, end)
             before = min(round(_CONTEXT / dt), round((first - begin) / dt))
             earliest = first - before * dt

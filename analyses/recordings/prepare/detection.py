@@ -69,6 +69,7 @@ def signals_of_rate(
     found = []
     for number, cells in enumerate(seen.cells):
         contains = (seen.cells | ~cells).all(axis=1)  # the sets with all of these cells
+        # Of others that were observed as well, spikes do not count: the sum is of the same cells.
         own = [each for each, is_seen in zip(spikes, cells, strict=True) if is_seen]
         parts = [
             multiunit_rate(own, begin, end)
@@ -105,6 +106,7 @@ def find_in(
     signals: Sequence[Signal], speed_at: Callable[[Floats], Floats] | None, criteria: Criteria
 ) -> pd.DataFrame:
     """Find candidate events in each stretch of a signal, as `find_events` does, in order."""
+    # Constant stretches are left out; if all are, finding events in one says so.
     varying = [each for each in signals if each.scale[1] > 0] or signals
     found = [pd.DataFrame({name: [] for name in ("start_time", "end_time", "peak")}, dtype=float)]
     found += [

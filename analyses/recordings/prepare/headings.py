@@ -105,6 +105,7 @@ def headed_fields(
     n_bins, n_cells = track.n_bins, counts.shape[1]
     runs = np.flatnonzero((place >= 0) & (ahead != 0))
     state = place[runs] + n_bins * (ahead[runs] < 0)
+    # By short parts in turn, so that each heading and place is in all of the fifths.
     part = (runs * seconds / _PART).astype(np.int64) % _N_PARTS
     cell = part * 2 * n_bins + state
     shape = _N_PARTS, 2 * n_bins
@@ -182,7 +183,7 @@ def heading_between(
             np.min(track.node_distance[ends, nodes[:, [end]]] + left, axis=1) for end in range(2)
         )
         ahead.append(to_first - to_second)
-    with np.errstate(invalid="ignore"):  # between separate tracks
+    with np.errstate(invalid="ignore"):  # infinity less infinity, between separate tracks
         change = np.nan_to_num(ahead[1] - ahead[0])
     return np.asarray(np.sign(np.round(change, 6)).astype(np.int8))
 

@@ -69,6 +69,7 @@ def check_likelihoods(values: ArrayLike) -> Floats:
 def bayesian_posterior(log_likelihoods: ArrayLike) -> Floats:
     """Decode each time bin independently: likelihoods and posterior are (n_time, n_bins)."""
     given = check_likelihoods(log_likelihoods)
+    # Less their maximum, so that the exponentials of small likelihoods are not all 0.
     scaled = np.exp(given - given.max(axis=1, keepdims=True))
     return np.asarray(scaled / scaled.sum(axis=1, keepdims=True))
 
@@ -81,9 +82,11 @@ def count_spikes(
     Times and `dt` are in s; what is left of an event after its last whole time bin does not count.
     """
     first, last = (np.asarray(each, dtype=float) for each in (start, end))
+    # Rounding must not take the last bin from an event of a whole number of them.
     n_bins = np.floor((last - first) / dt + 1e-9).astype(np.int64)
     offset = np.append(0, np.cumsum(n_bins + 1))
     number = np.arange(offset[-1]) - np.repeat(offset[:-1], n_bins + 1)
     edges = np.repeat(first, n_bins + 1) + number * dt
+    # One search for the edges of all events, of which a recording may have thousands.
     below = np.stack([np.searchsorted(np.asarray(each, dtype=float), edges) for each in spikes], 1)
     return [np.diff(part, axis=0) for part in np.split(below, offset[1:-1])]

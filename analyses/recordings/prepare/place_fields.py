@@ -83,7 +83,7 @@ def running(recording: Recording) -> Running:
         part = slice(np.searchsorted(middle, begin), np.searchsorted(middle, end, side="right"))
         is_known[part] = True
         if is_known[part].sum() > 1:
-            span = 2 * int(MEDIAN_SPAN / 2 / seconds) + 1
+            span = 2 * int(MEDIAN_SPAN / 2 / seconds) + 1  # odd, so that nothing is shifted in time
             median = ndimage.median_filter(xy[part], (span, 1), mode="nearest")
             smooth = ndimage.gaussian_filter1d(median, _SMOOTHING / seconds, axis=0, mode="nearest")
             velocity[part] = np.gradient(smooth, seconds, axis=0)
@@ -164,6 +164,7 @@ def run_track(
     kept, n_before = np.ones(track.n_bins, dtype=bool), track.n_components
     for number in np.unique(stretch):
         kept[far[stretch == number]] = False
+        # Without a stretch in its middle, a track would fall into parts between which none runs.
         n_parts, _ = connected_components(is_next[np.ix_(kept, kept)], directed=False)
         if n_parts > n_before:
             kept[far[stretch == number]] = True
@@ -173,8 +174,10 @@ def run_track(
     return part, float(track.width[is_far].sum())
 
 
-_DECODED_AT_ONCE = 0.25  # s
-_N_PARTS = 5
+_DECODED_AT_ONCE = (
+    0.25  # s: while the animal runs, cells fire too little in the time bins of events
+)
+_N_PARTS = 5  # of the running, each decoded with the fields of the others
 _SEED = 0  # of the chance level
 
 
@@ -252,6 +255,7 @@ def recorded_fields(
         smoothing=settings.smoothing, lowest_rate=settings.lowest_rate, seen=seen,
     )  # fmt: skip
     occupied = seen.of_cells(seen.sums(place, track.n_bins))
+    # Smoothing reaches about so far: beyond, a rate is that of no spikes in no time.
     near = (track.distance <= 2 * settings.smoothing).astype(float)
     is_known = (occupied @ near > 0) | (near[place[runs]].sum(axis=0) == 0)
     n_running = np.maximum(occupied.sum(axis=1), 1)

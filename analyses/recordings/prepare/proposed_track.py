@@ -22,7 +22,7 @@ from replay.checks.arrays import Bools, Floats
 _N_BINS = 110  # along the diagonal of all positions: a bin of some 2 cm in most mazes
 _LEAST_VISITS = 0.18  # of the median, so that single strays make no corridor
 _LEAST_PART = 0.15  # of the diagonal; a smaller separate part, such as a box for rest, is no track
-_STEP, _JUMP = 5, 8  # bins
+_STEP, _JUMP = 5, 8  # bins: farther than the noise of a resting animal, and than it runs in a frame
 _STRAIGHT = 0.94  # the cosine of the turn at a node, 20 degrees, that is no corner
 _HOOK = 0.2  # of the diagonal, the longest one at an end
 _SHORTEST_ARM = 0.1  # of the diagonal; shorter ones are fringes of the shape
@@ -70,7 +70,7 @@ def proposed_track(position: object) -> nx.Graph:
     if not 0 < diagonal < np.inf:
         raise ValueError("position must have places that differ, got one place or none.")
     size = diagonal / _N_BINS
-    begin = low - 6 * size
+    begin = low - 6 * size  # a margin, in which smoothing and thinning find no border
     shape = np.ceil((high - low) / size).astype(int) + 12
     visits = _visits(xy, begin, size, shape)
     if not visits.any():
@@ -107,6 +107,7 @@ def proposed_track(position: object) -> nx.Graph:
             end = before
     centre = {node: begin + (np.array(node) + 0.5) * size for node in drawn}
     places = begin + (np.argwhere(smooth > typical / 2) + 0.5) * size
+    # Only on fitted edges can it be seen which nodes are no corner; without these, they fit anew.
     _fit(drawn, centre, places, reach=(half + 3) * size)
     _without_straight_nodes(drawn, centre)
     _fit(drawn, centre, places, reach=(half + 3) * size)

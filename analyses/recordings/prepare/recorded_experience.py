@@ -98,6 +98,7 @@ def steady_positions(recording: Recording) -> Floats:
     known = ~np.isnan(recording.position).any(axis=1)
     between = np.diff(recording.time[known])
     each = float(np.median(between)) if len(between) else np.inf
+    # An odd number of samples, so that nothing is shifted in time.
     width = 2 * int(MEDIAN_SPAN / 2 / each) + 1 if each > 0 else 1
     found = recording.position.copy()
     found[known] = ndimage.median_filter(found[known], (width, 1), mode="nearest")
@@ -187,6 +188,7 @@ def experience_of(
     """
     ends = find_lap_ends(recording, lap_ends)
     reach = {end.state: end.reach for end in ends}
+    # An end that is reached from far away is entered without the states before it.
     skipped = max([3, *(int(near / state_size) + 1 for near in reach.values())])
     world = world_of(recording.graph, state_size)
     epochs = recording.on_track
@@ -206,7 +208,7 @@ def experience_of(
         names = ("state", "next_state", "time", "action", "terminated", "truncated")
         part = {name: np.array(steps[name]) for name in names}
         if len(part["state"]):
-            part["truncated"][-1] = not part["terminated"][-1]
+            part["truncated"][-1] = not part["terminated"][-1]  # the animal leaves the track
             parts.append(part)
     if not parts:
         raise ValueError(

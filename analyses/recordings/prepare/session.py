@@ -228,6 +228,7 @@ def prepare(
             f"recording must be a Recording, as read_recording(path) returns it; got "
             f"{shown(recording)}."
         )
+    # All is checked before the first step, as the last one may follow after minutes.
     settings = settings_for(recording) if settings is None else settings
     judgement = judgement_for(recording.graph) if judgement is None else judgement
     check_settings(settings)
@@ -264,12 +265,13 @@ def prepare(
         if is_decoded_here and never_run:
             left_out = float(track.width.sum() - part.width.sum())
         track = part if is_decoded_here else track
-    for nodes in judgement.tracks:
-        bins_between(track, nodes)  # may refuse
+    for nodes in judgement.tracks:  # refuses nodes of a part that was never run
+        bins_between(track, nodes)
     if recording.spikes:
         rates, cells = recorded_fields(recording, moved, track, settings)
         if settings.detected_in == "posterior":
             rates, cells = _always_seen(recording, rates, cells)
+        # The fields of all running decode it too well: others are estimated without each part.
         error = decoding_error(recording, moved, track, settings)
         seconds = float((place >= 0).sum() * (moved.time[1] - moved.time[0]))
         headings, n_headed = _headings(recording, moved, track, cells, settings)
@@ -380,6 +382,7 @@ def _in_posterior(
             "position never travels."
         )
     chance = []
+    # What was found by its travel is compared with what the same search finds by chance.
     for number in range(N_SEARCHES):
         other = exchanged_spikes(spikes, electrode, number)
         found = travel_events(other, rates, model, quiet, settings)

@@ -62,6 +62,7 @@ def walk_transitions(track: BinnedTrack, variance: float) -> Walk:
         near = np.exp(-0.5 * track.distance[here, there] ** 2 / variance)
         near /= np.bincount(here, near)[here]
         return csr_array((near, (here, there)), shape=track.distance.shape)
+    # The distance between separate tracks is infinite, and such a step has a weight of 0.
     weights = np.exp(-0.5 * track.distance**2 / variance)
     return np.asarray(weights / weights.sum(axis=1, keepdims=True))
 
@@ -105,6 +106,7 @@ def state_posterior(log_likelihoods: ArrayLike, walk: ArrayLike | Walk) -> tuple
     weights = steps.data if isinstance(steps, csr_array) else steps
     if not (weights >= 0).all() or np.abs(steps.sum(axis=1) - 1.0).max(initial=0.0) > 1e-9:
         raise ValueError("Each row of walk must hold probabilities that sum to 1.")
+    # Scaled in each time bin, which changes no posterior, and is added to the evidence at the end.
     highest = given.max(axis=1) if n_time else np.zeros(0)
     likelihood = np.exp(given - highest[:, None])
     posterior = np.empty((n_time, 3, n_bins))

@@ -56,10 +56,10 @@ _DRIFT = 15.0**2 / 0.1  # cm^2/s
 _KEPT, _KEPT_FOR = 0.98, 0.005  # the probability of the same class after so many s
 _SQUARE, _N_DIRECTIONS, _TURNS = 10.0, 12, 6.0  # in an arena: cm, and turns per s
 _LEAST_STEP = 1e-6  # less probable numbers of bins are not distinguished from smaller ones
-_CERTAIN = 0.5
-_FAR = 1e4  # cm
-_SMALLEST = 1e-100
-_AT_ONCE = 32  # events
+_CERTAIN = 0.5  # travel is more probable than not
+_FAR = 1e4  # cm, in the place of an infinite distance, of which no mean could be computed
+_SMALLEST = 1e-100  # a likelihood
+_AT_ONCE = 32  # events, which share the walk through the steps of the model
 
 
 class Steps(NamedTuple):
@@ -180,6 +180,7 @@ def travel_model(track: BinnedTrack, time_bin: float, n_states: int) -> Travel:
         state = np.stack([np.arange(n_ways), back, n_ways + bins])
         n_groups, group = connected_components(sum(along[1:], along[0]), directed=False)
         group = np.append(group, np.full(track.n_bins, n_groups))
+    # Between separate tracks, and between opposite directions of travel.
     apart = np.where(np.isfinite(apart), apart, _FAR)
     if not track.is_arena:
         is_same = with_headings(track, np.ones_like(track.distance)) > 0

@@ -26,8 +26,10 @@ from replay.checks.arrays import Floats, Int32s, Ints
 from replay.log.event_log import EventLog
 from replay.worlds.mdp import MDP
 
-_NEAR = 0.4
-_NEARER = 0.5  # in an arena
+_NEAR = (
+    0.4  # of the distance between states: from half of it on, one would end where another begins
+)
+_NEARER = 0.5  # of the distance to the state that is left, in an arena
 
 
 @typed
@@ -303,6 +305,7 @@ def experience(
             if rows and not rows[-1][4]:
                 rows[-1] = (*rows[-1][:5], True)
             continue
+        # States that were missed were passed at equal times, between leaving one and entering one.
         times = np.linspace(end[visit - 1], start[visit], len(way))[1:]
         for place, when in enumerate(times.tolist()):
             move = way[place], way[place + 1]

@@ -125,6 +125,7 @@ def read_recording(
     """
     graph = None if track is None else read_track(track)
     check_number("bin_size", bin_size, at_least=0.1, hint="It is a length in cm.")
+    # A file has an ending; without one it is the name of a table, or a word such as "find".
     is_name = isinstance(events, str) and events != FIND and Path(events).suffix == ""
     wanted = str(events) if is_name else None
     for key, text in (("position", position), ("units", units)):
@@ -257,6 +258,7 @@ def _read(
             "Recordings are read from .nwb, .nc, .npz, .mat, .csv and .parquet; got "
             f"{shown(path.name)}. Export it as one of these."
         )
+    # A folder of several files has one digest, of the digests of all.
     digests = []
     for each in files_of(path):
         with opened(each) as file:
@@ -293,7 +295,7 @@ def _with_track(found: Recording, bin_size: float) -> Recording:
             "experience: name a file with positions (session).",
             **session_too,
         )
-    track = cut_track(found.graph, bin_size=10.0)
+    track = cut_track(found.graph, bin_size=10.0)  # whose lengths do not depend on the bins
     n_edges, n_parts = len(track.edges), track.n_components
     note = (
         f"Track: {len(track.nodes)} nodes, {n_edges} edge{'s' * (n_edges != 1)}, "
@@ -330,6 +332,7 @@ def _completed(found: Recording, session: Recording) -> Recording:
             f"Both files have {', '.join(twice)}: those of {found.name} are taken. Exchange the "
             f"files to take those of {session.name}.",
         )
+    # What describes the same is taken from one file: never positions of one with times of another.
     together: dict[str, tuple[str, ...]]
     together = {key: (key,) for key in ("graph", "posterior", "decoded", "events")}
     together |= {key: (key,) for key in ("field_potential", "on_track", "epochs")}

@@ -190,6 +190,7 @@ def _in_plane(place: Floats, graph: nx.Graph | None, bins: object, name: str) ->
         checked = check_table(table, columns, "The table of bins")
         known = checked["linear_position"].to_numpy(dtype=float)
         order = np.argsort(known)
+        # A table that was saved as text has rounded positions.
         at = order[np.clip(np.searchsorted(known[order], linear - 1e-6), 0, len(known) - 1)]
         is_lost = ~np.isnan(linear) & (np.abs(known[at] - linear) > 1e-3)
         if is_lost.any():
@@ -239,6 +240,7 @@ def _posterior(
     kept = is_decoded & is_placed
     if not kept.any():
         raise ValueError(f"No bin of the posterior of {name} has a place on the track.")
+    # Each place has a bin for each state, whose sum is the probability of the place.
     xy, number = np.unique(np.round(position[kept], 9), axis=0, return_inverse=True)
     probability = np.zeros((len(time), len(xy)))
     np.add.at(probability.T, number.ravel(), np.nan_to_num(values[:, kept]).T)
@@ -351,6 +353,7 @@ def read_table(
     spans = decoded.groupby("event", sort=False)["time"].agg(["min", "max"])
     events = pd.DataFrame({"start_time": spans["min"], "end_time": spans["max"]})
     events = events.reset_index(drop=True)
+    # An event of a single decoded place has no duration, which no event may lack.
     events.loc[events["end_time"] <= events["start_time"], "end_time"] += 1e-3
     note = f"{name}: a table of {len(table):,} decoded places in {len(events)} events."
     return Recording(

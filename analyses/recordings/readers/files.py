@@ -56,6 +56,7 @@ def check_claim(n_bytes: float, stored: float, what: str) -> None:
         check_fits(n_bytes, what)
     except ValueError as error:
         raise ClaimError(str(error)) from None
+    # What is small cannot fill memory, however well it is compressed.
     if n_bytes > max(_LARGE, _COMPRESSION * stored):
         raise ClaimError(
             f"{stored / 1e6:.1f} MB claim to be {n_bytes / 1e9:.1f} GB: {what}. Recorded data do "
@@ -269,6 +270,7 @@ def _range(get: Callable[..., Any], url: str, headers: dict[str, str]) -> Any:
     def ask() -> Any:
         answer, content = get(url, headers=headers, timeout=_WAIT, stream=True), b""
         with answer:
+            # In parts, so that a server that sends on and on is stopped.
             for part in answer.iter_content(max(n_bytes // 8, 1)):
                 content += part
                 if len(content) > n_bytes:

@@ -46,7 +46,7 @@ _HDF5 = b"\x89HDF\r\n\x1a\n"
 _HDF5_AT = 512  # after the header of MATLAB
 _OF_CELLEXPLORER = ("times", "timestamps", "x", "y", "linearized")
 _KINDS = ("behavior", "events", "states")  # files of a session, beside spikes.cellinfo
-_DEEPEST = 8
+_DEEPEST = 8  # structures within one another
 _CONVERT = "save it in MATLAB as numbers (seconds(t), table2struct(t, 'ToScalar', true))."
 _HEADER, _COMPRESSED = 128, 15  # of files of version 5 to 7.2
 _PART = 1 << 20  # bytes
@@ -94,6 +94,7 @@ def load_mat(path: Path, position: str | None = None) -> dict[str, NDArray[Any]]
         if not path.is_dir() or len(structures) != 1:
             tree.update(own)
             continue
+        # In a folder, a structure is known by its file: its own name may be that of another one.
         *_, key, kind, _ = each.name.split(".")
         tree[key if key not in tree else f"{key}.{kind}"] = structures[0]
     found: dict[str, NDArray[Any]] = {}
@@ -155,6 +156,7 @@ def _leaves(
     if not isinstance(tree, Mapping):
         yield within, name, tree
     elif depth < _DEEPEST:
+        # Own fields come before those of structures within, of which several may have one name.
         for key, value in sorted(tree.items(), key=lambda item: isinstance(item[1], Mapping)):
             if not str(key).startswith(("_", "#")):
                 yield from _leaves(value, f"{within}.{name}".strip("."), str(key), depth + 1)

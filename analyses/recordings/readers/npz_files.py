@@ -44,7 +44,7 @@ _KINDS = {
 }  # fmt: skip
 """The arrays that are read of each kind of object of pynapple."""
 _ROUNDING = 1e-3  # of the sums of a posterior
-_LONGEST = 10**6  # bytes
+_LONGEST = 10**6  # bytes, of the pickled names of columns
 
 
 def load_npz(path: Path) -> dict[str, NDArray[Any]]:

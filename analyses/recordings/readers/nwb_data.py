@@ -18,7 +18,7 @@ import networkx as nx
 import numpy as np
 import pandas as pd
 
-from analyses.recordings.basics.binned_track import BinnedTrack, cut_track, project
+from analyses.recordings.basics.binned_track import cut_track, project
 from analyses.recordings.basics.observed import check_times
 from analyses.recordings.basics.settings import FARTHEST, RUN
 from analyses.recordings.readers.track_graphs import count_text, epochs_of, to_cm, to_plane
@@ -37,6 +37,7 @@ ENDS = ("end_time", "stop_time", "end", "stop", "end_s", "stop_s")
 _LABELS = ("label", "tags", "epoch_name", "epoch_type", "task", "environment", "state")
 _RUNNING = {"run", "running", "track", "maze", "task", "behavior", "behaviour"}
 _RESTING = {"rest", "sleep", "box", "home", "pre", "post", "off", "cage"}
+# An animal that is carried over the track, or rests at one of its ends, does not run on it.
 _LEAST_ON_TRACK, _LEAST_EXTENT = 0.8, 0.5  # shares of samples, and of the extent of the track
 
 
@@ -101,6 +102,7 @@ def tables_of(file: NWBFile) -> dict[str, Any]:
         for each in file.objects.values()
         if isinstance(each, DynamicTable)
         and (bounds := bounds_of(each.colnames))
+        # Columns of these names may also hold texts, or references to other tables.
         and all(np.asarray(each[name].data[:1]).dtype.kind in "iuf" for name in bounds)
     )
 
@@ -205,10 +207,19 @@ def running_epochs(
                 how = f"of {len(table)} in {source!r}, by their labels"
                 found.append((times[is_run], how, f"{source}:{labels[is_run.index(True)]}"))
         if not found and "epoch" in name.lower() and graph is not None and len(time):
-            times = intervals_of(table).to_numpy()
-            track = cut_track(graph, bin_size=10.0)
-            kept = [_is_on_track(position[(time >= begin) & (time <= end)], track)
-                    for begin, end in times]  # fmt: skip
+            times, track = intervals_of(table).to_numpy(), cut_track(graph, bin_size=10.0)
+            known = ~np.isnan(position).any(axis=1)
+            is_near = project(track, position).away <= FARTHEST  # not where it is unknown
+            extent = np.ptp(track.node_position, axis=0).max()
+            kept = []
+            for begin, end in times:
+                own = known & (time >= begin) & (time <= end)
+                near = position[own & is_near]
+                kept.append(
+                    own.sum() > 1
+                    and len(near) / own.sum() >= _LEAST_ON_TRACK
+                    and np.ptp(near, axis=0).max() >= _LEAST_EXTENT * extent
+                )
             if any(kept):
                 found.append((times[kept], f"of {len(kept)} in {name!r}, by the positions", ""))
     of_graph = epochs_of(graph)
@@ -221,17 +232,6 @@ def running_epochs(
     if len(of_graph) and not np.array_equal(taken, of_graph):
         how += "; not those of the track graph: choose by epochs, with their times"
     return taken, how
-
-
-def _is_on_track(position: Floats, track: BinnedTrack) -> bool:
-    there = position[~np.isnan(position).any(axis=1)]
-    if len(there) < 2:
-        return False
-    is_near = project(track, there).away <= FARTHEST
-    if is_near.mean() < _LEAST_ON_TRACK:
-        return False
-    extent = np.ptp(there[is_near], axis=0).max()
-    return bool(extent >= _LEAST_EXTENT * np.ptp(track.node_position, axis=0).max())
 
 
 _Positions = tuple[Floats, Floats, str]

@@ -240,7 +240,7 @@ def choose_units(expression: str, columns: Mapping[str, NDArray[Any]], name: str
     try:
         tree = ast.parse(text.strip(), mode="eval").body
         chosen = np.asarray(_truth(tree, columns, name), dtype=bool)
-    except (SyntaxError, RecursionError, MemoryError):
+    except (SyntaxError, RecursionError, MemoryError):  # the latter two: nested too deeply
         raise ValueError(f"units must be an expression such as {_EXAMPLE}; got {text!r}.") from None
     if not chosen.any():
         told = "; ".join(

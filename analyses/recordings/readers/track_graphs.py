@@ -67,7 +67,7 @@ def read_track(source: object) -> nx.Graph:
     50.0
     """
     if isinstance(source, nx.Graph):
-        cut_track(source, bin_size=10.0)
+        cut_track(source, bin_size=10.0)  # refuses what is no track
         return source
     name = "The track graph"
     if isinstance(source, str | Path):
@@ -189,6 +189,7 @@ def linear_to_plane(graph: nx.Graph, linear: ArrayLike, name: str) -> Floats:
     `name` is that of the positions in messages.
     """
     order = read_track(graph).graph.get("edge_order")
+    # A single corridor has one order, from the node that was drawn first.
     if order is None and graph.number_of_edges() == 1:
         order = list(graph.edges)
     if order is None:
@@ -209,6 +210,7 @@ def linear_to_plane(graph: nx.Graph, linear: ArrayLike, name: str) -> Floats:
         one, other = edge
         first, last = (np.asarray(graph.nodes[node]["pos"], dtype=float) for node in (one, other))
         length = float(np.hypot(*(last - first)))
+        # Where two edges touch without a gap, the first one has the place.
         here = (place >= begin - 1e-6) & (place <= begin + length + 1e-6) & np.isnan(found[:, 0])
         found[here] = first + np.outer((place[here] - begin) / length, last - first)
         begin += length + (float(spacing[number]) if number < len(spacing) else 0.0)
@@ -284,7 +286,7 @@ def to_cm(values: ArrayLike, unit: str, graph: nx.Graph | None, name: str) -> tu
     """
     given = np.asarray(values, dtype=float)
     plain = unit.strip().lower()
-    plain = plain.removesuffix("s") if len(plain) > 1 else plain
+    plain = plain.removesuffix("s") if len(plain) > 1 else plain  # "metres", but not "s"
     scale = None if graph is None else graph.graph.get("pixels_per_cm")
     if plain in _PIXELS:
         if scale is None:

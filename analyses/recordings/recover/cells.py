@@ -116,7 +116,7 @@ def poisson_spikes(
     time = start[stretch] + rng.random(len(stretch)) * each[stretch]
     # One search in the cumulative rates of all bins: those of bin b lie between b and b + 1.
     cumulative = np.cumsum(rates, axis=0) / np.where(total > 0, total, 1.0)
-    cumulative[-1] = 1.0
+    cumulative[-1] = 1.0  # but for rounding
     n_cells, n_bins = rates.shape
     table = (cumulative + np.arange(n_bins)).T.ravel()
     found = np.searchsorted(table, bins[stretch] + rng.random(len(stretch)), side="right")

@@ -120,6 +120,7 @@ def recover(
         width = np.tile(cells.track.width, cells.rates.shape[1] // cells.track.n_bins)
         mean = observed.gain * (cells.rates @ width) / width.sum()
         expected = mean[session.cells] * session.time_bin
+        # As long as events, and with the mean rates of all cells, whatever the place.
         n_bins = rng.choice([len(each) for each in counts], number)
         counts = [*counts, *(rng.poisson(expected, (n, len(expected))) for n in n_bins)]
     begin = np.full(len(counts), recording.time[-1] + 1.0)  # after all experience

@@ -52,7 +52,7 @@ _FAR = 1e3  # between paths of different kinds
 _ALIKE = 0.1  # standard deviation of the logarithms of what is found, beyond that of these paths
 _N_STEPS = 8  # of expectation-maximisation: more fit the chance of these paths
 _FIRST_SPREAD, _JITTER = 0.4, 0.05  # standard deviations of the logarithm of speed, and of length
-_SHORTER = 0.8
+_SHORTER = 0.8  # of a length, until the laps have enough paths that are as long
 _MOST_GAIN = 1e3  # above which hardly any neuron could fire
 _ONE_WAY = ("reverse_episode", "forward_episode", "novel_path")
 _BOTH_WAYS = ("ambiguous", "novel_path")
@@ -92,6 +92,7 @@ def inject_similar(
     seen = facts_of(session, own, found).assign(gain=1.0).reset_index(drop=True)
     if seen["kind"].isin(kinds).any():  # others are made of none of these paths
         seen = seen[seen["kind"].isin(kinds)]
+    # First, paths as slow as what was found, and more and less so.
     pace = np.median(np.diff(_logs(seen, "lasts", "distance")))
     speed = np.exp(pace + _FIRST_SPREAD * rng.standard_normal(len(seen)))
     kind, lasts = seen["kind"].to_numpy(dtype=object), seen["lasts"].to_numpy()

@@ -138,6 +138,7 @@ def unfold(found: ArrayLike, matrix: ArrayLike, regularisation: float = REGULARI
     counts, given = np.asarray(found, dtype=float), np.asarray(matrix, dtype=float)
     if not counts.sum() > 0:
         return np.full(len(given), np.nan)
+    # Rows of the penalty: by how much each share differs from the mean of all.
     apart = np.sqrt(regularisation) * (np.eye(len(given)) - 1.0 / len(given))
     right = np.append(counts / counts.sum(), np.zeros(len(given)))
     solution, _ = nnls(np.vstack((given.T, apart)), right)
