@@ -113,6 +113,7 @@ def count_demands(
         mdp, counting, n_steps=n_steps,
         max_episode_steps=max_episode_steps, seed=seed, log="all",
     )  # fmt: skip
+    # The counts are noted at the beginning of each step; the last step ends with the run.
     tally.rows.append((np.nan, tally.queue_operations, tally.comparisons))
     rows = np.array(tally.rows)
     operations = np.diff(rows[:, 1:], axis=0).astype(np.int64).T

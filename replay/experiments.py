@@ -44,7 +44,7 @@ PAPER_LEARNERS = (
 """The learners of the paper; the others in ``LEARNERS`` can be run in addition."""
 
 _SWEEPS = tuple(name for name in PAPER_LEARNERS if name.startswith("prioritized_sweeping"))
-_PUBLISHED_QUEUE = {"priority_only_lowers": True, "queue_visited": True}
+_PUBLISHED_QUEUE = {"priority_only_lowers": True, "queue_visited": True}  # D13 and D6
 
 
 @dataclass(frozen=True)
@@ -95,6 +95,7 @@ class Experiment:
     def run_seed(self, index: int, run: int, seed: int = 0) -> int:
         """Return the seed of a run, which is the same for all learners."""
         sequence = np.random.SeedSequence([seed, *self.name.encode(), index, run])
+        # Without its lowest bit it fits into int64, the type of the column `seed`.
         return int(sequence.generate_state(1, np.uint64)[0] >> np.uint64(1))
 
     def variant(self, name: str) -> Experiment:

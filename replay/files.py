@@ -47,7 +47,7 @@ _SHARED = 1 << 26  # bytes of texts that are worth counting
 _COPIES = 2  # of a text, while a table is converted
 _FORMULA = re.compile("(?='*[=+@\t\r-])")
 _NO_FORMULA = re.compile("'(?='*[=+@\t\r-])")
-_NO_WAIT = getattr(os, "O_NONBLOCK", 0)
+_NO_WAIT = getattr(os, "O_NONBLOCK", 0)  # a pipe would wait for its writer; Windows has none
 _NO_LINK = getattr(os, "O_NOFOLLOW", 0)
 _KINDS = {stat.S_IFDIR: "folder", stat.S_IFIFO: "pipe", stat.S_IFLNK: "link"}
 

@@ -157,7 +157,7 @@ def on_ring(adaptation, noise=0.0, n=40, seed=0, duration=400.0):
 def test_a_bump_that_is_placed_is_one_that_stays(strength):
     """Its input is what it excites, on a long line; weaker connections sustain no bump."""
     params, d = find_learner(NAME, {"width": 3.0}).params, np.arange(-60, 61)
-    scale = adaptive_attractor._bump_scale(params)
+    scale = np.sqrt(2 * np.sqrt(2 * np.pi) * params.width)
     u = (strength + np.sqrt(strength**2 - 1)) * np.sqrt(2) / scale * np.exp(-(d**2) / 36)
     J = 2 * strength * scale * np.exp(-(np.subtract.outer(d, d) ** 2) / 18)
     excited = J / (np.sqrt(2 * np.pi) * 3) @ (u**2 / (1 + (u**2).sum()))

@@ -360,7 +360,7 @@ def _keep(
     return n_kept
 
 
-_EQUAL = 1e-12
+_EQUAL = 1e-12  # a value that differs by less from its null differs by rounding
 
 
 def chance_above(null: Floats, n: Ints) -> Floats:
@@ -373,7 +373,7 @@ def chance_above(null: Floats, n: Ints) -> Floats:
     >>> chance_above(np.array([0.5, 0.1, 0.1, 0.0]), np.array([9, 5, 500, 9])).round(2).tolist()
     [0.5, 0.41, 0.49, 0.5]
     """
-    mean = np.round(null * n, 9)
+    mean = np.round(null * n, 9)  # a mean that is whole but for rounding is never exceeded
     above = binom.sf(np.floor(mean), n, null)
     below = binom.cdf(np.ceil(mean) - 1, n, null)
     differs = above + below
@@ -429,6 +429,7 @@ def over_animals(per_animal: pd.DataFrame, by: Sequence[str] = ("statistic",)) -
     means = mean_interval(rows, "value", by).set_index(by)
     table = means.rename(columns={"mean": "value", "n": "n_animals"}).join(counts).reset_index()
     n, share = table["n_above"] + table["n_below"], table["chance_above"]
+    # Two-sided: twice the smaller tail, each of which includes what was found.
     sides = binom.cdf(table["n_above"], n, share), binom.sf(table["n_above"] - 1, n, share)
     columns = ["value", "ci_low", "ci_high", "null", "p", "n_animals", "n_above", "n_below"]
     columns += ["chance_above", "n_chains"]

@@ -191,6 +191,7 @@ def _codes_of_corners(replays: Replays, walked: Lists) -> Ints:
 
 def _makes_shortcut(first: Ints, second: Ints) -> Bools:
     """Return whether one replay runs to a connection that the next leaves on the other side."""
+    # After these shifts every other bit, of both, is that of one connection.
     up_to, away = first >> 1, second >> 2
     joined = up_to & away & _EVERY_OTHER_BIT
     made: Bools = (joined != 0) & ((first ^ second) & 1 == 1)
@@ -248,7 +249,7 @@ NOVELTY_STATISTICS: dict[str, Statistic] = {
 
 
 _MOST_LAYOUTS = 10_000
-_NEAR_CM = 1.0
+_NEAR_CM = 1.0  # positions are rounded, so that a turned well lies only nearly on another
 _FITS = 0.95
 
 

@@ -47,6 +47,7 @@ from analyses.measures.replays import (
     Replays,
     Share,
     Statistic,
+    WideStatistic,
     chosen,
     chosen_pauses,
     count_in_cells,
@@ -68,7 +69,7 @@ from replay.checks.arrays import Ints
 _MOSTLY = 0.75
 """A block is run on one side if more than this share of its laps is on that side."""
 
-_FEWEST = 5
+_FEWEST = 5  # sequences expected by chance; fewer lie below their mean more often than above
 
 _BASELINE, _PAST, _FUTURE, _GOAL, _PREVIOUS_GOAL, _SEVERAL = range(6)
 
@@ -166,6 +167,7 @@ def _roles(replays: Replays, table: pd.DataFrame) -> NDArray[np.int8]:
         _PREVIOUS_GOAL: (previous, now),
     }
     roles = np.full((len(table), int(arm.max(initial=-1)) + 1), _BASELINE, dtype=np.int8)
+    # An arm with several roles belongs to none of them: its sequences would count for each.
     for role, (of_lap, lap) in of_role.items():
         which = np.append(of_lap, np.nan)[lap]
         row = np.flatnonzero(~np.isnan(which))
@@ -213,7 +215,7 @@ def _rest_as_awake(replays: Replays) -> pd.DataFrame:
     """
     animals, n_places = replays.animals, len(replays.task.node)
     sequences = chosen(replays, ["episode", "phase"])
-    sequences = sequences[laps_done(sequences) > 0]
+    sequences = sequences[laps_done(sequences) > 0]  # before, no place was run
     own, is_rest = own_code(animals, sequences), is_one_of(sequences["phase"], AT_REST).astype(int)
     walked = paths(replays, sequences)
     # A sequence counts once at each of its places, however often it visits them.
@@ -263,11 +265,8 @@ RECENCY_STATISTICS: dict[str, Statistic] = {
     "future_arm_rate": Statistic(
         "future arm, relative to arms without a role", partial(_arm_rate, role=_FUTURE)
     ),
-    "more_run_side_at_rest": Statistic(
-        "sequences at rest, the side run more to the other",
-        _more_run,
-        span=(-2.0, 2.0),
-        phases=AT_REST,
+    "more_run_side_at_rest": WideStatistic(
+        "sequences at rest, the side run more to the other", _more_run, phases=AT_REST
     ),
 }
 
@@ -379,24 +378,18 @@ def _cued_to_uncued(replays: Replays) -> pd.DataFrame:
     return rows(replays.animals, cued["value"] - uncued["value"], 0.0, cued["n"])
 
 
-_LOG_RATIOS = (-2.0, 2.0)
-
 RATE_STATISTICS: dict[str, Statistic] = {
-    "late_to_early_laps": Statistic(
-        "sequences per pause, late to early laps",
-        partial(_rate_ratio, cells=_thirds),
-        span=_LOG_RATIOS,
+    "late_to_early_laps": WideStatistic(
+        "sequences per pause, late to early laps", partial(_rate_ratio, cells=_thirds)
     ),
     "rate_before_first_lap": Statistic(
         "sequences per pause before the first lap", partial(_after, laps=0), span=(0.0, 1.0)
     ),
-    "rate_after_one_lap": Statistic(
-        "sequences per pause after one lap", partial(_after, laps=1), span=_LOG_RATIOS
+    "rate_after_one_lap": WideStatistic(
+        "sequences per pause after one lap", partial(_after, laps=1)
     ),
-    "last_to_first_session": Statistic(
-        "sequences per pause, last to first session",
-        partial(_rate_ratio, cells=_ends),
-        span=_LOG_RATIOS,
+    "last_to_first_session": WideStatistic(
+        "sequences per pause, last to first session", partial(_rate_ratio, cells=_ends)
     ),
 }
 

@@ -197,6 +197,9 @@ class Statistic(NamedTuple):
 Share = partial(Statistic, is_share=True)
 """A statistic that is a share of sequences."""
 
+WideStatistic = partial(Statistic, span=(-2.0, 2.0))
+"""A statistic with a wide range, such as log ratios of rates have."""
+
 
 def is_one_of(column: pd.Series, names: Iterable[object]) -> Bools:
     """Return which rows of a column hold one of some names; categories are looked up only once.
@@ -299,7 +302,7 @@ def laps_around(replays: Replays, pauses: pd.DataFrame) -> tuple[Ints, Ints]:
     return before, after
 
 
-_HALF = 0.5
+_HALF = 0.5  # of a sequence
 
 
 def rows(

@@ -27,6 +27,7 @@ from analyses.measures.replays import (
     AT_REST,
     Replays,
     Statistic,
+    WideStatistic,
     chosen,
     chosen_pauses,
     count_in_cells,
@@ -46,9 +47,6 @@ from replay.checks.arrays import Ints
 
 if TYPE_CHECKING:
     from replay.tasks import Task
-
-
-_LOG_RATIOS = (-2.0, 2.0)
 
 
 def changed_ends(task: Task) -> tuple[str | None, set[str], set[str], set[str]]:
@@ -209,59 +207,45 @@ def _better_paid_side(replays: Replays) -> pd.DataFrame:
 
 
 REWARD_STATISTICS: dict[str, Statistic] = {
-    "changed_end": Statistic(
-        "all sequences at the changed end: unequal minus equal reward",
-        _changed_end,
-        span=_LOG_RATIOS,
+    "changed_end": WideStatistic(
+        "all sequences at the changed end: unequal minus equal reward", _changed_end
     ),
-    "changed_end_reverse": Statistic(
+    "changed_end_reverse": WideStatistic(
         "reverse sequences at the changed end: unequal minus equal reward",
         partial(_changed_end, direction="reverse"),
-        span=_LOG_RATIOS,
     ),
-    "changed_end_forward": Statistic(
+    "changed_end_forward": WideStatistic(
         "forward sequences at the changed end: unequal minus equal reward",
         partial(_changed_end, direction="forward"),
-        span=_LOG_RATIOS,
     ),
-    "changed_end_reverse_to_forward": Statistic(
-        "reverse to forward at the changed end, unequal reward",
-        _reverse_minus_forward,
-        span=_LOG_RATIOS,
+    "changed_end_reverse_to_forward": WideStatistic(
+        "reverse to forward at the changed end, unequal reward", _reverse_minus_forward
     ),
-    "restored_end_reverse_to_forward": Statistic(
+    "restored_end_reverse_to_forward": WideStatistic(
         "reverse to forward at the changed end, reward restored",
         partial(_reverse_minus_forward, restored=True),
-        span=_LOG_RATIOS,
     ),
-    "rewarded_to_unrewarded_laps": Statistic(
-        "sequences after laps with reward, to those without",
-        _rewarded,
-        span=_LOG_RATIOS,
-        phases=("episode_end",),
+    "rewarded_to_unrewarded_laps": WideStatistic(
+        "sequences after laps with reward, to those without", _rewarded, phases=("episode_end",)
     ),
-    "paid_sequence_after_minus_before": Statistic(
+    "paid_sequence_after_minus_before": WideStatistic(
         "reverse sequences of the paid sequence at rest, minus before it paid",
         partial(_paid_sequence, against="before"),
-        span=_LOG_RATIOS,
         phases=AT_REST,
     ),
-    "paid_minus_neutral_sequence": Statistic(
+    "paid_minus_neutral_sequence": WideStatistic(
         "reverse sequences of the paid sequence at rest, minus of the other sequence",
         partial(_paid_sequence, against="neutral"),
-        span=_LOG_RATIOS,
         phases=AT_REST,
     ),
-    "paid_sequenceness_after_minus_before": Statistic(
+    "paid_sequenceness_after_minus_before": WideStatistic(
         "backward sequenceness of the paid sequence at rest, minus before it paid",
         partial(_paid_sequenceness, against="before"),
-        span=_LOG_RATIOS,
         phases=AT_REST,
     ),
-    "paid_minus_neutral_sequenceness": Statistic(
+    "paid_minus_neutral_sequenceness": WideStatistic(
         "backward sequenceness of the paid sequence at rest, minus that of the other sequence",
         partial(_paid_sequenceness, against="neutral"),
-        span=_LOG_RATIOS,
         phases=AT_REST,
     ),
     "better_paid_side": Statistic(

@@ -152,7 +152,8 @@ def backward_minus_forward(
     for chain in chains:
         for here, there in pairwise(chain):
             transitions[number[here], number[there]] = 1.0
-    times = np.arange(len(replayed.flat)) + replayed.owner  # a break after each sequence
+    # A break after each sequence, so that its last place does not precede the next one's first.
+    times = np.arange(len(replayed.flat)) + replayed.owner
     activity = np.zeros((times[-1] + 1, n))
     activity[times, replayed.flat] = 1.0
     [[[forward, backward]]] = _strengths(
@@ -168,7 +169,7 @@ def _coefficients(activity: Floats, max_lag: int, period: int | None) -> Floats:
     for lag in range(1, max_lag + 1):
         lagged[lag - 1, lag:] = activity[:-lag]
     found = np.empty((max_lag, n, n))
-    step = period or max_lag
+    step = period or max_lag  # without a rhythm each lag is fitted alone
     for first in range(min(step, max_lag)):
         together = lagged[first::step]
         design = np.column_stack([*together, np.ones(n_times)])
@@ -184,7 +185,7 @@ def _strengths(coefficients: Floats, transitions: Floats, orders: Ints) -> Float
     """
     n = len(transitions)
     flat = coefficients.reshape(len(coefficients), n * n).T
-    itself = np.eye(n).ravel(), np.ones(n * n)
+    itself = np.eye(n).ravel(), np.ones(n * n)  # persistence, and a constant [1]_
     found = np.empty((len(orders), len(coefficients), 2))
     for number, order in enumerate(orders):
         forward = transitions[np.ix_(order, order)]

@@ -196,8 +196,8 @@ def decoded_paths(paths: pd.DataFrame, steps: Columns) -> DecodedPaths:
     check_table(paths, [when], "paths")
     event = check_column(paths, "event", "paths", kind="whole")
     began = check_column(paths, when, "paths", kind="number" if when == "time" else "whole")
-    names = ("run", "episode", "step", "state", "next_state")
-    run, episode, step, state, next_state = whole_columns(steps, names, "steps", _WIDE)
+    columns = ("run", "episode", "step", "state", "next_state")
+    run, episode, step, state, next_state = whole_columns(steps, columns, "steps", _WIDE)
     own_run = np.repeat(run[:1] if len(run) else np.zeros(1, dtype=np.int32), len(paths))
     if "run" in paths:
         own_run = whole_columns(paths, ["run"], "paths")[0]
@@ -211,7 +211,13 @@ def decoded_paths(paths: pd.DataFrame, steps: Columns) -> DecodedPaths:
     n_before = np.searchsorted(clock, began, side="right")
     start = state[:1] if len(clock) else np.array([-1], dtype=np.int32)
     at, now = np.concatenate((start, next_state))[n_before], np.insert(episode, 0, -1)[n_before]
-    phase = _phase_numbers(paths)
+    phase = np.full(len(paths), REST, dtype=np.int8)
+    if "phase" in paths:
+        names = paths["phase"].tolist()
+        for name in names:
+            if not isinstance(name, str) or name not in PHASES:
+                raise unknown_name("phase of paths", name, PHASES)
+        phase[:] = [PHASES.index(name) for name in names]
     # At a start the animal has left the place where the last episode ended, as in a model's log.
     starts = phase == START
     at[starts] = np.append(state, np.append(start, next_state)[-1])[n_before[starts]]
@@ -220,7 +226,7 @@ def decoded_paths(paths: pd.DataFrame, steps: Columns) -> DecodedPaths:
         at = check_column(
             paths, "location", "paths", kind="whole", at_least=-1, at_most=MOST_STATES - 1
         ).astype(np.int32)
-    columns = {
+    found = {
         "run": own_run,
         "episode": now,
         "step": np.insert(step, 0, -1)[n_before],
@@ -229,7 +235,7 @@ def decoded_paths(paths: pd.DataFrame, steps: Columns) -> DecodedPaths:
         "event": event,
         "location": at,
     }
-    return DecodedPaths(columns, _states_of(paths["states"]))
+    return DecodedPaths(found, _states_of(paths["states"]))
 
 
 def _warn_of_clocks(clock: Floats, began: Floats) -> None:
@@ -253,15 +259,6 @@ def _warn_of_clocks(clock: Floats, began: Floats) -> None:
 
 _FAR = 300.0  # in durations of the run; two days after a run of ten minutes are 288
 _WIDE = {"step": np.int64, "event": np.int64}
-
-
-def _phase_numbers(paths: pd.DataFrame) -> NDArray[np.int8]:
-    if "phase" not in paths:
-        return np.full(len(paths), REST, dtype=np.int8)
-    for name in (names := paths["phase"].tolist()):
-        if not isinstance(name, str) or name not in PHASES:
-            raise unknown_name("phase of paths", name, PHASES)
-    return np.array([PHASES.index(name) for name in names], dtype=np.int8)
 
 
 def _states_of(paths: pd.Series[Any]) -> Lists:

@@ -54,7 +54,7 @@ class Pairs(NamedTuple):
 
 
 _WIDE = {"step": np.int64}
-_MOVE = (np.int64, np.int32, np.bool_, np.int32)
+_MOVE = (np.int64, np.int32, np.bool_, np.int32)  # step, episode, begins, and number in the index
 _NONE = np.empty(0, dtype=np.int32)
 _NOWHERE: Any = np.int32(-1)
 _NO_PAIRS = Pairs(_NONE, _NONE, _NONE, np.empty(0, dtype=np.int64))
@@ -87,7 +87,7 @@ class Experience:
         if action and (action[0] < 0).any():
             raise ValueError("by='actions' needs the action of each step; recordings have none.")
         n_before = self.n_moves
-        for array in self._moves:
+        for array in self._moves:  # room for all, though staying is not a move
             array.reserve(n_before + len(step), n_before)
         when, episodes, begins, text = (array.rows for array in self._moves)
         one, other = (uninitialised(len(step), np.int32) for _ in range(2))

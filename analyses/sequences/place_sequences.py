@@ -231,7 +231,7 @@ def classified_places(
         headings["along"] = headings_along(reactivated, rows, states)
         heading = headings["along"].flat[1:][is_move]
         taken, back = taken & (heading >= 0), back & (heading <= 0)
-        along[heading < 0], back_along[heading > 0] = -1, -1
+        along[heading < 0], back_along[heading > 0] = -1, -1  # nor may pieces be read so
     label = np.select([taken & back, taken, back], [_BOTH, _FORWARD, _BACKWARD], _NEVER)
     cell, n_labels = of_move * len(MOVE_LABELS) + label, len(MOVE_LABELS)
     has = np.bincount(cell, minlength=n * n_labels).reshape(n, n_labels) > 0

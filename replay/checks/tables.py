@@ -16,7 +16,7 @@ from replay.checks.arrays import Bools, Floats
 from replay.checks.values import shown
 
 _NUMBER = (bool, int, float, np.bool_, np.integer, np.floating)
-_LONGEST_STEP = 60.0  # seconds
+_LONGEST_STEP = 60.0  # seconds; animals change their place more often
 _MOST_NAMED = 20  # columns in a message
 _MOST_TOLD = 5  # things that are wrong at once
 
@@ -227,6 +227,7 @@ def check_array(
         limited = np.isfinite(numbers) & (exact >= at_least) & (exact <= at_most)
         if kind == "whole":
             limited &= (numbers == np.floor(numbers)) & ~_are_flags(flat)
+            # Larger ones would overflow when they become int64.
             limited &= (np.abs(numbers) < 2.0**63) | (flat.dtype.kind == "i")
         fits &= limited | (np.isnan(numbers) if missing and kind == "number" else False)
     if not fits.all():

@@ -113,6 +113,7 @@ class _Misfit(NamedTuple):
 def _misfit(value: Any, hint: Any) -> _Misfit | None:
     """Find the first misfit in a value; what can be read only once stays unread."""
     origin, inner = get_origin(hint), get_args(hint)
+    # What a protocol asks for is missed when it is used.
     is_loose = hint in (Any, object) or getattr(hint, "_is_protocol", False)
     is_class = inspect.isclass(hint) and not is_loose
     fits = True
@@ -189,6 +190,7 @@ def _entries(
     elif isinstance(value, Collection) and not isinstance(value, str | Iterator) and inner:
         is_row = isinstance(value, tuple) and origin is tuple and ... not in inner
         hints = inner if is_row else repeat(inner[0])
+        # Not strict: a repeated annotation has no end.
         for i, (each, hint) in enumerate(zip(value, hints, strict=False)):
             yield f"[{i}]", each, hint
 

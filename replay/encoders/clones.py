@@ -83,6 +83,7 @@ class Clones:
         """Learn which clone follows which."""
         single = prepared(self.of, walk, rng, None if previous is None else previous.single)
         shape = (walk.n_actions, single.n_codes, self.n_clones, single.n_codes, self.n_clones)
+        # Three tables at a time: probabilities as they were, probabilities, and counts.
         check_fits(24 * np.prod(shape, dtype=float), f"the moves between {self.n_clones} clones")
         seen = walk.codes(single)
         if previous is not None:
@@ -151,6 +152,7 @@ def _expect(
     firsts: Floats,
 ) -> float:
     """Add how often each clone is expected to have followed another; return the log-likelihood."""
+    # Probabilities are scaled at each moment: the product of many would become 0.
     n, n_clones = len(seen), begins.shape[1]
     forward, scale = np.empty((n, n_clones)), np.empty(n)
     for t in range(n):
@@ -162,7 +164,7 @@ def _expect(
             for i in range(n_clones):
                 for j in range(n_clones):
                     forward[t, j] += forward[t - 1, i] * follows[action[t], seen[t - 1], i, now, j]
-        scale[t] = max(forward[t].sum(), 1e-300)
+        scale[t] = max(forward[t].sum(), 1e-300)  # not 0 where no clone was expected
         forward[t] /= scale[t]
     backward, earlier = np.ones(n_clones), np.empty(n_clones)
     for t in range(n - 1, -1, -1):

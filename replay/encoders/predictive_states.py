@@ -114,6 +114,7 @@ def _prediction(walk: Walk) -> Floats:
     for action in np.unique(walk.action[1:][within]):
         taken = within & (walk.action[1:] == action)
         now, later = scaled[:-1][taken], scaled[1:][taken]
+        # Ridge regression, since features may depend on one another.
         fit = solve(now.T @ now + np.eye(n_features), now.T @ later, assume_a="pos")
         maps.append(fit.T * np.sqrt(len(now) / n_steps))
     together = np.vstack([np.zeros((1, n_features)), *maps])
@@ -145,7 +146,7 @@ def _place(points: Floats, centres: Floats) -> Ints:
         ]
         if not splits:
             break
-        splits.sort(key=lambda split: -split[0])
+        splits.sort(key=lambda split: -split[0])  # where codes are scarce, the most useful first
         for (_, code, halves), free in zip(splits, np.flatnonzero(~used), strict=False):
             centres[code], centres[free] = halves
             used[free] = True

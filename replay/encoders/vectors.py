@@ -315,12 +315,13 @@ def codebook(
         centres, label = _placed(points, n_codes, rng)
     else:
         used = np.isfinite(previous.typical).all(axis=1)
-        centres = np.repeat(points[:1], n_codes, axis=0)
+        centres = np.repeat(points[:1], n_codes, axis=0)  # those not used yet are moved below
         centres[used] = (previous.typical[used] - offset) @ weight.T
         centres, label = _placed(points, centres, rng)
         few = np.bincount(label, minlength=n_codes) < FEW * len(points) / n_codes
         distance = ((points - centres[label]) ** 2).sum(axis=1)
         if few.any() and np.count_nonzero(distance) >= few.sum():
+            # Far observations first, as in k-means++ [1]_ of `KMeans`.
             chosen = rng.choice(len(points), few.sum(), replace=False, p=distance / distance.sum())
             centres[few] = points[chosen]
             centres, label = _placed(points, centres, rng)

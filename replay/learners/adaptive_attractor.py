@@ -173,17 +173,13 @@ def learn(params: Params, memory: Memory, transition: Transition, log: BackupBuf
         memory.is_stale[0] = True
 
 
-def _bump_scale(params: Params) -> float:
-    """Return the total excitation between neurons that just sustains a bump."""
-    return math.sqrt(2.0 * math.sqrt(2.0 * math.pi) * params.width * _INHIBITION)
-
-
 def replay(params: Params, memory: Memory, pause: Pause, rng: Generator, log: BackupBuffer) -> None:
     """Set a bump, and follow it."""
     n, places, network = memory.known.n[0], memory.known.met, memory.network
     if not is_due(params.replay_at, pause.phase) or n == 0:
         return
-    scale = _bump_scale(params)
+    # Twice this is the least total excitation between neurons that sustains a bump.
+    scale = math.sqrt(2.0 * math.sqrt(2.0 * math.pi) * params.width * _INHIBITION)
     if memory.is_stale[0]:
         connect(network, memory.is_linked[:n, :n], params.width, 2.0 * params.strength * scale)
         memory.is_stale[0] = False
@@ -193,6 +189,7 @@ def replay(params: Params, memory: Memory, pause: Pause, rng: Generator, log: Ba
     m = params.adaptation / params.adaptation_time
     noise = 2.0 * math.sqrt(math.pi) * params.width * params.noise * m
     dynamics = Dynamics(_INHIBITION, params.adaptation_time, m, noise, _TIME_STEP)
+    # Of the two heights at which excitation and inhibition balance, the stable one [3]_.
     height = (params.strength + math.sqrt(params.strength**2 - 1.0)) * math.sqrt(2.0) / scale
     place_bump(network, n, here, height, m)
     n_steps = int(params.duration / _TIME_STEP)
@@ -245,7 +242,7 @@ def connect(network: Attractor, is_linked: Bools, width: float, excitation: floa
         distance[i] = 0
         queue[0] = i
         n_found, n_done = 1, 0
-        while n_done < n_found:
+        while n_done < n_found:  # breadth first, so that the nearest places come first
             here = queue[n_done]
             n_done += 1
             d = distance[here]

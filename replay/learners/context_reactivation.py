@@ -154,6 +154,7 @@ def _drift(params: Params, memory: Memory, item: int, which: int) -> None:
     for j in range(n):
         overlap += c[j] * called_up[j]
     beta = params.drift
+    # Such that c keeps the length 1.
     rho = math.sqrt(max(1.0 + beta * beta * (overlap * overlap - 1.0), 0.0)) - beta * overlap
     for j in range(n):
         c[j] = rho * c[j] + beta * called_up[j]

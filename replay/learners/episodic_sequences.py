@@ -123,7 +123,7 @@ def act(params: Params, memory: Memory, state: int, rng: Generator) -> int:
     n_actions: int = memory.action_values.shape[1]
     origin, place, expected = memory.following[0], memory.following[1], memory.following[2]
     memory.following[0] = -1
-    draw = rng.random()
+    draw = rng.random()  # one number for both choices, as in other policies
     if draw < params.epsilon:
         return min(int(draw / params.epsilon * n_actions), n_actions - 1)
     if origin < 0 or expected != state:
@@ -149,7 +149,7 @@ def _keep_sequence(memory: Memory, state: int, goal: int) -> None:
     steps, last_visits = memory.episode.steps, memory.last_visits
     length = 0
     s = state
-    while s != goal:
+    while s != goal:  # on from the last visit to each state: what came before it was a detour
         place = last_visits[s]["place"]
         move = memory.sequences[state, length]
         move["action"] = steps[place]["action"]

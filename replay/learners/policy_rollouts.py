@@ -255,7 +255,7 @@ def _set_policy(memory: Memory, i: int, s: int, among_tried: bool) -> None:
         policy[i, a] = math.exp(h[s, a] - highest) if counts else 0.0
         whole += policy[i, a]
     for a in range(h.shape[1]):
-        policy[i, a] /= max(whole, 1.0)
+        policy[i, a] /= max(whole, 1.0)  # it is 0, or at least the 1 of the highest
 
 
 def _return_of(params: Params, memory: Memory, i: int, a: int, n_left: int) -> float:
@@ -298,7 +298,7 @@ def _expected_gain(params: Params, memory: Memory, n: int) -> float:
     visits[0, 0] = 1.0
     weight, gain = 1.0, 0.0
     for t in range(params.length):
-        now, after = visits[t % 2], visits[(t + 1) % 2]
+        now, after = visits[t % 2], visits[(t + 1) % 2]  # two rows take turns
         for i in range(n):
             after[i] = 0.0
         for i in range(n):

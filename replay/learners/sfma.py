@@ -112,12 +112,13 @@ def link(similarity: Similarity, weight: float, state: int, other: int, change: 
     n_links[other, state] += change
     if (before > 0) == (before + change > 0):
         return
+    # A link changes T by a matrix of rank one, and so D, by the formula of Sherman and Morrison.
     weight = change * weight
     for s in range(len(matrix)):
         difference[s] = matrix[state, s] - matrix[other, s]
     weight /= 1.0 + weight * (difference[state] - difference[other])
     for s in range(len(matrix)):
-        if difference[s] != 0.0:
+        if difference[s] != 0.0:  # it is 0 in all parts of the graph that are not joined to these
             step = weight * difference[s]
             for s_next in range(len(matrix)):
                 matrix[s, s_next] -= step * difference[s_next]

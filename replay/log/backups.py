@@ -22,9 +22,9 @@ from numpy.typing import DTypeLike, NDArray
 from replay.checks.arrays import Ints
 from replay.jit import inlined
 
-_SMALLEST = 1 << 17
-_MOST_BYTES = 1 << 27
-_MOST_IN_MEMORY = 1 << 25
+_SMALLEST = 1 << 17  # bytes: smaller arrays come from memory that the process has already
+_MOST_BYTES = 1 << 27  # of spare memory
+_MOST_IN_MEMORY = 1 << 25  # bytes of a growing array, which then becomes a file
 _NOT_SUPPORTED = (errno.EINVAL, errno.ENOSYS, errno.EOPNOTSUPP)
 _spare: dict[int, list[NDArray[np.uint8]]] = {}  # by size; the last used at the end
 _lock = threading.Lock()

@@ -226,6 +226,7 @@ def _find_order(elimination: Elimination, chain: MarkovChain) -> bool:
                 elimination.place[s] = n_placed
                 n_placed += 1
                 n_listed = _join_neighbours(elimination, s, n_listed)
+        # Rounds go on as long as a state has so few neighbours: eliminating one changes others.
         if n_placed == n_before:
             most += 1
     if n_listed < 0:

@@ -127,6 +127,7 @@ def sum_visits(chain: MarkovChain, discount: float, visits: Floats) -> None:
     for sweep in range(_MOST_SWEEPS):
         passed_on = False
         for place in range(n_states):
+            # To and fro: what moves against the order of states would go one step a sweep.
             s = place if sweep % 2 == 0 else n_states - 1 - place
             amount = arriving[s]
             if amount > negligible:
@@ -155,7 +156,7 @@ def long_run_shares(chain: MarkovChain, shares: Floats) -> None:
     arriving = chain.arriving
     for _ in range(_MOST_SWEEPS):
         for s in range(n_states):
-            arriving[s] = 0.5 * shares[s]
+            arriving[s] = 0.5 * shares[s]  # half stays, so that periodic chains converge
         for s in range(n_states):
             edge = chain.first_out[s]
             while edge >= 0:

@@ -120,7 +120,7 @@ def most_pauses(moment: int) -> int:
 
 
 _TOTAL, _N, _CHANGE = range(3)
-_LATEST = 0.2
+_LATEST = 0.2  # weight of the latest change in the running mean
 
 
 class PauseParams(Protocol):

@@ -80,7 +80,7 @@ def epsilon_greedy(
     n_actions: int = action_values.shape[1]
     draw = rng.random()
     if draw < epsilon:
-        return min(int(draw / epsilon * n_actions), n_actions - 1)
+        return min(int(draw / epsilon * n_actions), n_actions - 1)  # rounding may give n_actions
     best = action_values[state, 0]
     n_best = 1
     for action in range(1, n_actions):
@@ -91,7 +91,7 @@ def epsilon_greedy(
         elif value == best:
             n_best += 1
     chosen = 0
-    if n_best > 1:
+    if n_best > 1:  # what is left of the draw is uniform again
         chosen = min(int((draw - epsilon) / (1.0 - epsilon) * n_best), n_best - 1)
     for action in range(n_actions):
         if action_values[state, action] == best:
@@ -124,7 +124,7 @@ def softmax(
         left -= math.exp(inverse_temperature * (action_values[state, action] - best))
         if left < 0.0:
             return action
-    return n_actions - 1
+    return n_actions - 1  # only by rounding
 
 
 @inlined

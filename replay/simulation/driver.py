@@ -27,11 +27,11 @@ from replay.worlds.mdp import MDP
 from replay.worlds.protocols import Protocol
 
 _BACKUPS_PER_BUFFER = 1 << 17  # large enough for huge pages, which are cheaper to touch first
-_MOST_STEPS = 1 << 20
+_MOST_STEPS = 1 << 20  # of one call
 _NEVER = np.iinfo(np.int64).max
-_FIRST_WORK = 1e8
-_SECONDS_PER_CALL = 0.05
-_LARGE = 10_000_000
+_FIRST_WORK = 1e8  # backups times pairs of the first call, before anything was measured
+_SECONDS_PER_CALL = 0.05  # Ctrl-C works between calls
+_LARGE = 10_000_000  # backups times pairs of a step that may take seconds
 _MOST_ACTIONS = np.iinfo(backups.BACKUP["action"]).max + 1
 _MOST_LOGGED = np.iinfo(backups.BACKUP["step"]).max
 
@@ -283,7 +283,7 @@ class Driver:
         windows = _NO_WINDOWS if window_ends is None else window_ends
         ends = np.full(len(windows) + 1, _NEVER)
         ends[:-1] = windows
-        zeros = np.zeros((6, 1), dtype=np.int64)
+        zeros = np.zeros((6, 1), dtype=np.int64)  # arrays, so that the loop can change them
         self.clock = Clock._make([*zeros, ends, np.zeros(len(ends))])
         self._n_pairs = sizes.n_states * sizes.n_actions
         work = self._most_backups() * self._n_pairs

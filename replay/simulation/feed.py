@@ -303,6 +303,7 @@ class RecordedExperience:
 
 def _count_distinct(first: NDArray[Any], second: NDArray[Any]) -> int:
     """Count the different pairs of two columns."""
+    # First numbered anew: the product of both ranges might not fit into int64.
     number = np.unique(first, return_inverse=True)[1]
     lowest = int(second.min(initial=0))
     span = int(second.max(initial=0)) - lowest + 1

@@ -31,6 +31,7 @@ from replay.checks import (
 from replay.checks.arrays import Bools, Floats, Int32s, Ints
 from replay.worlds.graphs import anticlockwise
 from replay.worlds.mdp import MDP
+from replay.worlds.transitions import check_place
 
 _AWAY, _TOWARDS = ">", "<"
 
@@ -416,9 +417,7 @@ def check_graph(graph: object) -> None:
         check_text("Each place", node)
         if "pos" not in data:
             raise ValueError(f"Each place needs 'pos', (x, y) in cm; {node!r} has none.")
-        place = check_array(data["pos"], f"'pos' of {node!r}, (x, y) in cm,", kind="number")
-        if len(place) != 2:
-            raise ValueError(f"'pos' of {node!r} must be (x, y) in cm, got {shown(data['pos'])}.")
+        check_place(data["pos"], f"'pos' of {node!r}")
 
 
 def check_moves(graph: nx.Graph, moves: object) -> None:

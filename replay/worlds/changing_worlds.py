@@ -252,6 +252,7 @@ def _move_wall(maze: MDP, latest: MDP) -> MDP | None:
         reached = np.concatenate([latest.successors(path[-1], a) for a in range(latest.n_actions)])
         path.append(int(reached[np.argmin(latest.steps_to_end[reached])]))
     longest, best = 0.0, None
+    # The wall lies on the path that was walked, but is built anew into the maze without walls.
     for state in path[1:-1]:
         n_steps = _steps_around(maze, start, state)
         is_best = least <= n_steps < np.inf and n_steps > longest

@@ -33,6 +33,7 @@ from replay.worlds.transitions import (
     check_action_names,
     check_indices,
     check_labels,
+    check_place,
     check_position,
     check_size,
     list_transitions,
@@ -101,7 +102,11 @@ def from_networkx(
             raise ValueError("start lists no node; without it, episodes begin everywhere.")
         share = dict.fromkeys(first, 1 / len(first))
 
-    positions = _positions(graph)
+    positions = {
+        node: check_place(data["pos"], f"'pos' of node {node!r}")
+        for node, data in graph.nodes(data=True)
+        if data.get("pos") is not None
+    }
     check_drawing(graph, positions)
     walk = graph if bin_size is None else _divide(graph, bin_size, positions)
     number = {node: state for state, node in enumerate(walk)}
@@ -205,26 +210,6 @@ def _by_node(graph: nx.Graph, argument: str, values: object) -> dict[Hashable, f
         raise ValueError(f"{argument} must be a dict of node to number, got {shown(values)}.")
     nodes = _known(graph, argument, list(values))
     return {node: check_number(f"{argument} of node {node!r}", values[node]) for node in nodes}
-
-
-def _positions(graph: nx.Graph) -> dict[Hashable, tuple[float, float]]:
-    """Return the positions of nodes in cm; those without `pos` are left out."""
-    found = {}
-    for node, data in graph.nodes(data=True):
-        if data.get("pos") is not None:
-            place = check_array(
-                data["pos"],
-                f"'pos' of node {node!r}, (x, y) in cm,",
-                kind="number",
-                at_least=-LARGEST_NUMBER,
-                at_most=LARGEST_NUMBER,
-            )
-            if len(place) != 2:
-                raise ValueError(
-                    f"'pos' of node {node!r} must be (x, y) in cm, got {shown(data['pos'])}."
-                )
-            found[node] = (float(place[0]), float(place[1]))
-    return found
 
 
 def _divide(

@@ -28,7 +28,7 @@ from replay.checks.arrays import Bools, Floats, Ints
 
 # Actions are tied if their values differ by less than this share of the rewards summed in them.
 TIE_TOLERANCE = 1e-12
-_HALVES = 2.0**27 + 1
+_HALVES = 2.0**27 + 1  # it splits a float of 53 bits into halves of 26
 
 
 class Solution(NamedTuple):

@@ -46,12 +46,10 @@ def make_track_graph(node_positions: ArrayLike, edges: object) -> nx.Graph:
     50.0
     """
     what = "node_positions, a pair (x, y) in cm for each node,"
-    positions = check_array(node_positions, what, kind="number", n_dims=2)
+    limits = {"at_least": -LARGEST_NUMBER, "at_most": LARGEST_NUMBER}
+    positions = check_array(node_positions, what, kind="number", n_dims=2, **limits)
     if positions.shape[1] != 2:
         raise ValueError(f"node_positions must have shape (n_nodes, 2); got {positions.shape}.")
-    check_array(
-        positions, what, kind="number", at_least=-LARGEST_NUMBER, at_most=LARGEST_NUMBER, n_dims=2
-    )
     graph = nx.Graph()
     graph.add_nodes_from((n, {"pos": (float(x), float(y))}) for n, (x, y) in enumerate(positions))
     for edge in check_list("edges", edges):

@@ -215,6 +215,20 @@ def check_position(position: object, n_states: int) -> Floats | None:
     return places
 
 
+def check_place(place: object, what: str) -> tuple[float, float]:
+    """Check one position, (x, y) in cm; `what` is the subject of the message."""
+    found = check_array(
+        place,
+        f"{what}, (x, y) in cm,",
+        kind="number",
+        at_least=-LARGEST_NUMBER,
+        at_most=LARGEST_NUMBER,
+    )
+    if len(found) != 2:
+        raise ValueError(f"{what} must be (x, y) in cm, got {shown(place)}.")
+    return float(found[0]), float(found[1])
+
+
 def check_labels(labels: object, n_states: int) -> tuple[Hashable, ...] | None:
     """Check the labels of states."""
     if labels is None:

@@ -20,7 +20,7 @@ from replay.worlds.mdp import MDP
 
 REWARDS = ("terminal", "intermittent")
 
-_MOST_ENTRIES = 200_000_000
+_MOST_ENTRIES = 200_000_000  # of dense tables of transitions, from which a tree is made
 
 
 def deterministic_tree(

@@ -305,18 +305,6 @@ def _reach(params: Params, tree: BeliefTree, parent: int, state: int, k: int, ou
 
 
 @inlined
-def _doubt(params: Params, known: Beliefs, tree: BeliefTree, state: int, action: int) -> int:
-    """Return the index of an uncertain move; -1 if the move is certain, or there is no room."""
-    pair = state * known.counts.shape[1] + action
-    if tree.number[pair] < 0:
-        chance, k = chance_open(params, known.counts[state, action], 0, 0), tree.n[1]
-        if k < len(tree.doubted) and min(chance, 1.0 - chance) > params.least_doubt:
-            tree.doubted[k], tree.number[pair] = pair, k
-            tree.n[1] += 1
-    return int(tree.number[pair])
-
-
-@inlined
 def _connect(tree: BeliefTree, z: int, a: int, outcome: int, child: int) -> None:
     place = (z * tree.chance.shape[1] + a) * 2 + outcome
     tree.child[z, a, outcome] = child
@@ -349,7 +337,13 @@ def _branch(params: Params, known: Beliefs, tree: BeliefTree, z: int, a: int) ->
         return
     if s_next == s and known.reward[s, a] == 0.0 and not known.ends[s, a]:
         return
-    k = _doubt(params, known, tree, s, a)
+    pair = s * known.counts.shape[1] + a
+    if tree.number[pair] < 0 and tree.n[1] < len(tree.doubted):  # uncertain, if there is room
+        chance = chance_open(params, known.counts[s, a], 0, 0)
+        if min(chance, 1.0 - chance) > params.least_doubt:
+            tree.doubted[tree.n[1]], tree.number[pair] = pair, tree.n[1]
+            tree.n[1] += 1
+    k = tree.number[pair]
     n_open, n_shut = (tree.tries[z, k, OPEN], tree.tries[z, k, SHUT]) if k >= 0 else (0, 0)
     chance = chance_open(params, known.counts[s, a], n_open, n_shut)
     if k < 0:

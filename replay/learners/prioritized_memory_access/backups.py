@@ -25,7 +25,7 @@ from replay.learners.prioritized_memory_access.memory import Memory, Params, Pat
 from replay.parts.experiences import forget_all, meet, numbering
 from replay.parts.policies import best_value, epsilon_greedy
 
-_LARGEST_EXPONENT = 700.0
+_LARGEST_EXPONENT = 700.0  # of 710, the exponential is infinite, and times 0 no number
 
 
 @inlined

@@ -235,6 +235,7 @@ class _Stretch(NamedTuple):
         at = np.append(0.0, np.cumsum(np.hypot(*np.diff(place, axis=0).T)))
         new_at = np.linspace(0.0, at[-1], n_steps + 1)[1:-1]
         x, y = (np.interp(new_at, at, axis).round(1).tolist() for axis in place.T)
+        # Of two old nodes that are equally near, the first.
         inner = np.abs(np.subtract.outer(new_at, at[1:-1])).argmin(axis=1) if len(path) > 2 else ()
         names = (f"{path[0]}-{path[-1]} {number}" for number in range(1, n_steps))
         return cls(
