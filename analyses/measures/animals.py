@@ -157,6 +157,7 @@ def replays_by_jump(
             known[id(table)] = table, checked_laps(table, len(task.places))
         laps.append(known[id(table)][1])
         steps = log.columns("steps")
+        # Animals with the same laps share one index of experience, which takes long to make.
         if not alike or not all(np.array_equal(alike[-1].steps[k], steps[k]) for k in _MOVED):
             alike.append(_Alike(steps, Experience(steps), []))
         second.append(second_places(steps, laps[-1]["episode"]))
@@ -222,6 +223,7 @@ class _Alike(NamedTuple):
 
     def sequences(self, track: Track, detection: Detection) -> tuple[Sequences, list[int]]:
         """Classify the place sequences of all animals, and count those of each."""
+        # All at once, as if they were one animal's: calls for each would take most of the time.
         of_animal = np.repeat(
             np.arange(len(self.reactivated)), [len(part["event"]) for part in self.reactivated]
         )
@@ -248,6 +250,7 @@ def _sequences_table(
     of_move = of_place[1:][is_move]
     extent, correlation = track.extent(states)
     found: dict[str, Any] = {"extent": extent, "correlation": correlation}
+    # Causal chains have neither, and place sequences only what the graph of their task says.
     if "distance" not in sequences.columns:
         length = np.where(along < 0, np.nan, track.distance[along])
         found["distance"] = np.bincount(of_move, length, minlength=n).astype(np.float64)
@@ -414,6 +417,7 @@ def over_animals(per_animal: pd.DataFrame, by: Sequence[str] = ("statistic",)) -
     difference = (rows["value"] - rows["null"]).to_numpy()
     above, below = difference > _EQUAL, difference < -_EQUAL
     shares = [name for name, statistic in STATISTICS.items() if statistic.is_share]
+    # The share of a rare event is mostly 0, below its mean; other statistics are symmetric.
     binomial = rows["statistic"].isin(shares).to_numpy() & (above | below)
     chance = np.where(above | below, 0.5, np.nan)
     chance[binomial] = chance_above(*rows.loc[binomial, ["null", "n"]].to_numpy().T)

@@ -238,6 +238,7 @@ def walks_like(replays: Replays, sequences: pd.DataFrame) -> tuple[Ints, Ints]:
     code = own_code(replays.animals, sequences)
     n = np.bincount(code)
     rank = np.arange(len(code)) - np.repeat(np.cumsum(n) - n, n)
+    # Each k-th sequence of an animal, so that those that are used are spread over its session.
     every = np.repeat(np.maximum(np.ceil(n / _N_WALKS), 1), n)
     row = np.sort(np.argsort(code, kind="stable")[rank % every == 0])
     like = padded(paths(replays, sequences.iloc[row]))
@@ -262,6 +263,7 @@ def _exponent(replays: Replays) -> pd.DataFrame:
     if not len(sequences) or min_length < _FEWEST:
         return rows(animals, np.nan, np.nan, n)
     walked = paths(replays, sequences)
+    # The first places alone: as many as the shortest sequence has.
     at = nodes.number[walked.flat[walked.begin[:-1, None] + np.arange(min_length)]]
     row, walks = walks_like(replays, sequences)
     value, null = (

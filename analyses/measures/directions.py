@@ -93,6 +93,7 @@ def _rank_difference(replays: Replays, *, by: str) -> pd.DataFrame:
     animals = replays.animals
     sequences = sequences.assign(stop=laps_done(sequences), animal=own_code(animals, sequences))
     pauses = sequences.groupby(["animal", by], sort=False, observed=True)
+    # The middle of a sequence's share of its pause, so that one that is alone has rank 0.5.
     rank = ((pauses.cumcount() + 0.5) / pauses["animal"].transform("size")).to_numpy()
     forward = is_one_of(sequences["direction"], ["forward"])
     pause, n_pauses = pauses.ngroup().to_numpy(), pauses.ngroups
@@ -164,7 +165,8 @@ def _at_well(replays: Replays, sequences: pd.DataFrame, path: str, well: str | N
     from_centre = between_nodes(replays.task)[centre].min(axis=0)
     place = sequences["place"].to_numpy()
     outward = np.sign(from_centre[sequences["last"]] - from_centre[sequences["first"]])
-    outward[is_one_of(sequences["direction"], ["reverse"])] *= -1
+    outward[is_one_of(sequences["direction"], ["reverse"])] *= -1  # against the way it was run
+    # Past paths led to the well, future ones lead away from it.
     possible = outward == np.where(centre[place] ^ (path == "past"), 1, -1)
     there = wells[place] if well is None else (wells & (centre == (well == "centre")))[place]
     along: Bools = possible & there

@@ -168,6 +168,7 @@ def _need_and_gain(tree: _Tree, replays: Replays) -> tuple[Floats, Floats]:
             continue
         n_runs[start] += 1
         need[row] = n_runs / n_runs.sum()
+        # What an animal would know that learned of this end from all starts at once.
         after = value.copy()
         after[:, end] = reward
         change = softmax(_INVERSE_TEMPERATURE * after, axis=1)
@@ -224,6 +225,7 @@ def _by_utility(replays: Replays, *, by: str) -> pd.DataFrame:
     local = tree.start[laps["start"].to_numpy(int)][lap]
     row = np.arange(len(sequences))
     own = utility[row, start]
+    # Above the mean of the other paths: the better one of two.
     utility[row, local] = np.nan
     middle = np.nanmean(utility, axis=1)
     kept = (start != local) & (own != middle)

@@ -103,6 +103,7 @@ class Laps(NamedTuple):
         """
         of_lap = self.columns["episode"]
         known = np.repeat(np.arange(len(self.animals)), np.diff(self.begin))
+        # Animal and episode as one number, which ascends.
         last = int(max(of_lap.max(initial=0), episode.max(initial=0))) + 2
         key, wanted = known * last + of_lap, owner * last + episode
         lap = np.minimum(np.searchsorted(key, wanted), len(key) - 1)

@@ -134,6 +134,7 @@ def _stretches(replays: Replays, sequences: pd.DataFrame) -> tuple[Ints, Bools, 
     n = _cut(moves.flat, moves.begin, owner, first, stop, ways)
     owner, length = owner[:n], stop[:n] - first[:n] + 1
     begin = np.append(0, np.cumsum(length))
+    # In a list of places each sequence is one longer than in a list of moves: hence `owner`.
     at = np.arange(begin[-1]) + np.repeat(first[:n] + owner - begin[:-1], length)
     return owner, ways[:n] == _FORWARD, Lists(walked.flat[at], begin)
 
@@ -335,7 +336,7 @@ def symmetric_layouts(
     at = np.array([position[node] for node in nodes], dtype=float).reshape(-1, 2)
     at = at - at.mean(axis=0)
     number = {slot: i for i, slot in enumerate(slots)}
-    found = {tuple(layout.tolist()): None}
+    found = {tuple(layout.tolist()): None}  # the given one first, to be left out in the end
     turn = np.array([[0, -1], [1, 0]])
     for flip in (np.eye(2), np.diag([1, -1])):
         for quarters in range(4):
@@ -417,6 +418,7 @@ def _percentiles(replays: Replays) -> tuple[Floats, Ints]:
         if not len(layouts):
             continue
         own, others = found.counts[:, i] @ layout, found.counts[:, i] @ layouts.T
+        # Layouts that would be crossed as often count half.
         more = (others > own[:, None]).mean(axis=1) + (others == own[:, None]).mean(axis=1) / 2
         value[:, i] = np.where(found.counts[:, i].any(axis=1), more, np.nan)
     return value, found.n_sequences

@@ -44,7 +44,7 @@ if TYPE_CHECKING:
 
 
 _ARM = re.compile(r"arm(\d+|_\w)")
-_LEAST_OF_ONE, _LEAST_OF_OTHER = 0.10, 0.05
+_LEAST_OF_ONE, _LEAST_OF_OTHER = 0.10, 0.05  # shares of a side, as in Gupta et al.
 
 
 def landmark(task: Task, *names: str) -> Bools:
@@ -207,6 +207,7 @@ def _away(replays: Replays) -> pd.DataFrame:
     steps, place = between_nodes(replays.task), sequences["place"].to_numpy()
     begin, end = steps[place, sequences["first"]], steps[place, sequences["last"]]
     joined = np.isfinite(begin) & np.isfinite(end)
+    # The difference of two infinite distances would be no number; 0 is left out below.
     change = np.subtract(end, begin, out=np.zeros(len(begin)), where=joined)
     return share(replays, sequences[change != 0], change[change != 0] > 0, 0.5)
 

@@ -105,6 +105,7 @@ def _lag(replays: Replays) -> pd.DataFrame:
     laps = ordered.laps
     runs, run = runs_on(*own_sides(replays), paths(replays, sequences)), lap_side(ordered)
     number = np.arange(len(laps))
+    # The latest lap so far on each side.
     last = [np.maximum.accumulate(np.where(run == side, number, -1)) for side in (-1, 1)]
     before, _ = laps_around(ordered, sequences)
     found = np.append(last, [[-1], [-1]], axis=1)[(runs > 0).astype(int), before]
@@ -155,6 +156,7 @@ def _roles(replays: Replays, table: pd.DataFrame) -> NDArray[np.int8]:
     goal = np.where(laps["goal"] >= 0, arm[laps["goal"].to_numpy(int)], -1)
     visited = pd.Series(end).where(end >= 0)
     paying = pd.Series(goal, dtype=float).where((goal >= 0) & (end >= 0))
+    # Before it pays again, the goal is already the one that will; after the last reward, that one.
     paying = paying.groupby(animal).bfill().fillna(paying.groupby(animal).ffill())
     one_before = paying.groupby(animal).shift()
     previous = one_before.where(one_before != paying).groupby(animal).ffill()
@@ -361,7 +363,7 @@ def _arm_share(replays: Replays, *, arm: str, seen: bool = True) -> pd.DataFrame
     run = arms[laps["end"].to_numpy(int)] | arms[laps["start"].to_numpy(int)]
     run &= ~laps["lap"].astype(str).str.startswith(_LOOK).to_numpy()
     np.minimum.at(first, own_code(animals, laps)[run], laps["episode"].to_numpy()[run])
-    done = laps_done(sequences)
+    done = laps_done(sequences)  # k + 1 after episode k, so that the first run is not yet over
     sequences = sequences[(done <= first[own_code(animals, sequences)]) & ((done > 0) == seen)]
     walked = paths(replays, sequences)
     there = covered(walked, landmark(replays.task, arm))

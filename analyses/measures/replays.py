@@ -288,7 +288,8 @@ def laps_done(pauses: pd.DataFrame) -> Ints:
 def laps_around(replays: Replays, pauses: pd.DataFrame) -> tuple[Ints, Ints]:
     """Find the lap before each pause (or sequence), and the lap after it.
 
-    Returns positions of rows in ``replays.laps``; -1 if there is no such lap.
+    Returns positions of rows in ``replays.laps``; -1 if there is no such lap, which in a column
+    of laps finds a value that was appended for none.
     """
     animals, laps = replays.animals, replays.laps
     n_laps = int(laps["episode"].max()) + 2 if len(laps) else 2

@@ -104,6 +104,7 @@ def normalise(windows: pd.DataFrame, baselines: pd.DataFrame) -> pd.DataFrame:
     twice = baselines[baselines.duplicated(["experiment", "mdp"])]
     if len(twice):
         raise ValueError(f"baselines must have one row per MDP; given twice: {_names(twice)}.")
+    # Both are exact but for rounding.
     is_same = np.isclose(baselines["random"], baselines["optimal"], rtol=1e-12, atol=0)
     same = baselines[is_same]
     if len(same):

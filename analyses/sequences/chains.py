@@ -121,13 +121,13 @@ def _link(
         fits[row] = 0
         length[row] = 0
         is_leaf[row] = False
-        if event[row] < 0 or state[row] == next_state[row]:
+        if event[row] < 0 or state[row] == next_state[row]:  # an online update, or a bump
             continue
         decoded = action[row] < 0
         fits[row] = DECODED if decoded else FITS_FORWARD | FITS_REVERSE
         length[row] = 2
         is_leaf[row] = True
-        before = row - 1 if temporal or decoded else cause[row]
+        before = row - 1 if temporal or decoded else cause[row]  # what is decoded has no cause
         if before < 0 or (event[before] != event[row] and (decoded or not across_events)):
             continue
         joins = 0

@@ -102,6 +102,7 @@ class Experience:
         text, n_more = self.text[n_before:], n_moves - n_before
         self.pairs = _number_pairs(one[:n_more], other[:n_more], n_before, text, self.pairs)
         if action:
+            # A move with its action is a pair again: of the move's number and the action.
             again = action[0][state != next_state]
             self._triples = _number_pairs(text.copy(), again, n_before, text, self._triples)
 
@@ -293,6 +294,7 @@ def _more_pairs(pairs: Pairs, n_firsts: int, n_more: int) -> Pairs:
     first = np.full(max(len(pairs.first), n_firsts), -1, dtype=np.int32)
     first[: len(pairs.first)] = pairs.first
     n_known = len(pairs.second)
+    # Not filled: what is beyond the known pairs is written before it is read.
     lists: list[NDArray[Any]] = []
     for known in pairs[1:]:
         longer = uninitialised(n_known + n_more, known.dtype)

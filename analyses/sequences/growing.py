@@ -375,7 +375,7 @@ def _list_kinds(
             node = chain["forward"]
             if fits & FITS_REVERSE:
                 kind, node = REVERSE_EPISODE, chain["reverse"]
-                if fits & FITS_FORWARD and chain["length"] > 2:
+                if fits & FITS_FORWARD and chain["length"] > 2:  # to and fro between two states
                     kind = AMBIGUOUS
             if node == _IS_COMPOSED:
                 kind = NOVEL_PATH

@@ -60,6 +60,7 @@ def replayed_moves(log: EventLog, event: int, run: int = 0) -> pd.DataFrame:
     if not len(found.rows):
         raise ValueError(f"Replay event {event} has no move from one state to another.")
     steps = of_run(log, "steps", run)
+    # Nothing that happened after the event counts as experience.
     n_before = np.searchsorted(steps["step"], own["step"][0], side="right")
     experience = Experience({name: column[:n_before] for name, column in steps.items()})
     sequences = classified(experience, own, found, "causal")
@@ -149,6 +150,7 @@ def find_segments(backups: pd.DataFrame, min_length: int = 5) -> pd.DataFrame:
     if min_length < 2:
         raise ValueError(f"A segment has at least 2 states; got min_length={min_length}.")
     replayed = backups.loc[backups["event"] >= 0, columns]
+    # An n-step backup is one pop of several rows, the last of which is the newest step.
     last = replayed.drop_duplicates(["run", "event", "pop"], keep="last")
     state, next_state, run, event = (
         last[name].to_numpy() for name in ("state", "next_state", "run", "event")

@@ -256,6 +256,7 @@ def classified_places(
     episode = reactivated["episode"][rows]
     whole = n_pieces == 1
 
+    # Pieces, and so novelty, come from experience; distances and marks from the track.
     edges = track.move(here, there)
     distance = np.bincount(of_move, track.distance[edges], minlength=n).astype(np.float64)
     novelty = np.select(
@@ -353,6 +354,7 @@ def runs_along(reactivated: Columns, track: Track, detection: Detection) -> tupl
     move = np.where(same, track.move(place[:-1], place[1:]), -1)
     edges = np.flatnonzero(np.concatenate(([True] * bool(len(place)), move < 0)))
     states = Lists(place, np.append(edges, len(place)))
+    # Different places are counted only where there are enough places: most runs are short.
     kept = states.length >= detection.min_length
     kept[kept] = states.select(kept).n_different >= detection.min_length
     if detection.min_distance > 0 or detection.min_extent > 0:

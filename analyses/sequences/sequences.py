@@ -245,7 +245,7 @@ def count_different(owner: Ints, value: NDArray[np.integer], n: int) -> Int32s:
     n_different: Int32s = np.zeros(n, dtype=np.int32)
     if len(value):
         lowest, highest = int(value.min()), int(value.max())
-        if highest - lowest > max(len(value), _DENSE):
+        if highest - lowest > max(len(value), _DENSE):  # an array over the range would be too long
             value = np.unique(value, return_inverse=True)[1]
             lowest, highest = 0, len(value)
         latest = np.full(highest - lowest + 1, -1, dtype=np.int64)

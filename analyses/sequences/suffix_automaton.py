@@ -174,15 +174,12 @@ def _build(
         new = n_nodes  # not yet taken: if the text only repeats an earlier one, it is not needed
         node, known = last, -1
         while node >= 0:  # give all suffixes of the text an edge to the new node
+            known = from_root[symbol] if node == 0 else _target(nodes, edges, node, symbol)
+            if known >= 0:
+                break
             if node == 0:
-                known = from_root[symbol]
-                if known >= 0:
-                    break
                 from_root[symbol] = new
             else:
-                known = _target(nodes, edges, node, symbol)
-                if known >= 0:
-                    break
                 n_edges = _add_edge(nodes, edges, node, symbol, new, n_edges)
             node = nodes[node]["link"]
         repeats = node == last  # an earlier text continues in the same way: nothing is new

@@ -102,11 +102,8 @@ def from_networkx(
             raise ValueError("start lists no node; without it, episodes begin everywhere.")
         share = dict.fromkeys(first, 1 / len(first))
 
-    positions = {
-        node: check_place(data["pos"], f"'pos' of node {node!r}")
-        for node, data in graph.nodes(data=True)
-        if data.get("pos") is not None
-    }
+    placed = ((node, pos) for node, pos in graph.nodes(data="pos") if pos is not None)
+    positions = {node: check_place(pos, f"'pos' of node {node!r}") for node, pos in placed}
     check_drawing(graph, positions)
     walk = graph if bin_size is None else _divide(graph, bin_size, positions)
     number = {node: state for state, node in enumerate(walk)}
