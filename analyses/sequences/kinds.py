@@ -122,9 +122,7 @@ def _classify(
         if known or all_along:
             n_pieces = stitch(automaton, moves.along, rows, reverse, n_moves, ends, nodes)
         back = False
-        if (
-            not known and all_against
-        ):  # of unknown orientation: the reading with fewer pieces counts
+        if not known and all_against:  # of two readings, the one with fewer pieces counts
             n_back = stitch(automaton, moves.against, rows, True, n_moves, ends_back, nodes_back)
             back = n_pieces == 0 or n_back < n_pieces
             n_pieces = n_back if back else n_pieces

@@ -46,8 +46,10 @@ def make_track_graph(node_positions: ArrayLike, edges: object) -> nx.Graph:
     50.0
     """
     what = "node_positions, a pair (x, y) in cm for each node,"
-    limits = {"at_least": -LARGEST_NUMBER, "at_most": LARGEST_NUMBER}
-    positions = check_array(node_positions, what, kind="number", n_dims=2, **limits)
+    positions = check_array(
+        node_positions, what, kind="number", n_dims=2,
+        at_least=-LARGEST_NUMBER, at_most=LARGEST_NUMBER,
+    )  # fmt: skip
     if positions.shape[1] != 2:
         raise ValueError(f"node_positions must have shape (n_nodes, 2); got {positions.shape}.")
     graph = nx.Graph()
