@@ -151,7 +151,7 @@ def do_study(
     say(f"\nTables and figures are in {out}")
 
 
-_BUSY = 1.5
+_BUSY = 1.5  # slowdown from which the user is warned
 
 
 def _estimate(cost: WorkCost, n_jobs: int | None) -> str:

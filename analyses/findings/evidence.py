@@ -66,10 +66,10 @@ SURPRISE = 0.05
 FALSE_POSITIVES = 0.001
 """The share of events in which replay of a rare kind is found by mistake."""
 
-_LEVEL = 0.05
+_LEVEL = 0.05  # of a test, above whose p no difference was found
 _HALF = 0.5
-_RARE = 0.02
-_LARGEST_EFFECT = 2.0
+_RARE = 0.02  # shares below it have errors of their own
+_LARGEST_EFFECT = 2.0  # standard deviations, of the uniform prediction
 _EVENTS = ("event", "pause")
 
 

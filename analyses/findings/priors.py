@@ -13,8 +13,8 @@ from replay.checks import LARGEST_NUMBER, check_list, check_number, check_whole,
 Parameter = float | int | bool | str
 """A value of a parameter."""
 
-_OFF = 0.5
-_ABOVE_0 = 1e-300
+_OFF = 0.5  # the share of draws without the parameter
+_ABOVE_0 = 1e-300  # where a prior whose logarithm is uniform may begin
 
 
 class Prior(Protocol):

@@ -89,7 +89,7 @@ _OF_ONE = {
 
 _DOI = re.compile(r"10\.\d{4,9}/\S+")
 
-_ROUNDED = 0.0051
+_ROUNDED = 0.0051  # by which a share that was published in whole percent may be off
 
 
 def read_rows(path: str | Path) -> pd.DataFrame:

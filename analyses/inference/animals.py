@@ -36,7 +36,7 @@ from replay.log.event_log import EventLog
 from replay.simulation.feed import RecordedExperience
 from replay.worlds.mdp import MDP
 
-_MOST_PLACES = 2000
+_MOST_PLACES = 2000  # since distances are a table of all pairs
 # Three times as many tell no more, and accounts that replay little would have to replay for long.
 _MOST_SEQUENCES, FEW_SEQUENCES = 300, 10
 _LEAST_TOLD = 0.1  # of all headings: by chance, 5 % are

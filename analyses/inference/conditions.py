@@ -21,8 +21,8 @@ from replay.worlds.mdp import MDP
 SENSES = ("forward", "backward")
 """Measures of `analyses.inference.features` that are compared between conditions."""
 
-_MOST_AMOUNTS = 4
-_DIGITS = 9
+_MOST_AMOUNTS = 4  # each a condition of its own
+_DIGITS = 9  # amounts that differ by rounding are one
 _LIMITS = {"first_lap": "number", "last_lap": "number", "state": "whole", "x": "number"}
 
 Conditions = tuple[tuple[str, ...], NDArray[np.int16]]

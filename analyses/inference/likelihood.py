@@ -37,9 +37,9 @@ from replay.checks import check_array, typed
 from replay.checks.arrays import Floats, Int32s, Ints
 
 _OF_TRACK, _OF_ALL_LAPS = 1.0, 5.0  # decisions that count as made before the simulated ones
-_LAPSE = 0.02
+_LAPSE = 0.02  # share of decisions that may be any
 _PENALTY = 1.0  # on squares of weights, which few sequences would make very large
-_N_FOLDS = 5
+_N_FOLDS = 5  # of laps
 
 
 class _Steps:

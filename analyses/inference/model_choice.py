@@ -49,13 +49,13 @@ from analyses.inference.features import lost_bits
 from replay.checks import check_array, check_whole, typed
 from replay.checks.arrays import Bools, Floats, Ints
 
-_N_FOLDS = 4
+_N_FOLDS = 4  # of draws, so that each animal is judged by trees that have not seen it
 _N_TREES = 200  # twice as many recover no more
 _LEAST_VOTE = 1e-3  # added to each, since the logarithm of no vote would rule an account out
 _TOLD_APART = 0.8
-_N_NEAREST = 5
+_N_NEAREST = 5  # animals, whose mean distance is less a matter of chance than the least one
 _TINY = 1e-9  # of what does not vary
-_N_GROUPS = 300
+_N_GROUPS = 300  # of animals of each account
 _EDGE = 0.9  # of the draws lie on one side of a parameter at an edge
 
 
@@ -443,7 +443,7 @@ def _nearest(away: Floats) -> Floats:
     return np.asarray(np.sort(away, axis=1)[:, :_N_NEAREST].mean(axis=1))
 
 
-_N_DRAWS = 50_000
+_N_DRAWS = 50_000  # so that Monte Carlo errors of probabilities are below .003
 
 
 class Frequencies(NamedTuple):

@@ -32,16 +32,16 @@ from replay.checks.arrays import Int32s, Ints
 from replay.learners import find_learner
 from replay.simulation.driver import LogWriter
 
-_MOST_CONSIDERED = 5000
+_MOST_CONSIDERED = 5000  # simulated sequences among which the nearest are looked for
 _FAR = 2**20  # more than there are laps
-_SHARE_FINER = 0.5
+_SHARE_FINER = 0.5  # of simulated animals
 _ELSEWHERE = np.array([1, 2])  # how often one is used again before another phase, or place
 
 # What is drawn for each simulated animal, and what is not: see `as_decoded`. In places.
 _LOST, _DEAD_LOST, _NEXT_LOST = (0.15, 0.6), (0.8, 1.0), (0.05, 0.5)
 _HALF_FOUND, _BROKEN, _LONGEST = (4.2, 5.8), 2.0, (15.0, 40.0)
 _OVERSHOT = (0.02, 0.1)
-_TIMES = 3
+_TIMES = 3  # that each path is seen, with other losses
 
 
 def simulate_misread(

@@ -57,12 +57,12 @@ from replay.files import (
     write_csv,
 )
 
-_BEGIN_SECONDS = 60.0
+_BEGIN_SECONDS = 60.0  # that a part waits for others that begin at the same time
 _LOOK_SECONDS = 0.1
 _TABLES = ("*.csv", "*.parquet", "*.md", "*.nwb", "track.json")
 _PRODUCTS = {"tables": (*_TABLES, "mdps/[!.]*"), "figures": ("figures/[!.]*",)}
 _WRITTEN = ("pieces", "logs", "mdps", "figures")
-_DEEPEST = 8
+_DEEPEST = 8  # levels of folders, more than are ever written
 _MOST_PIECES = 10_000_000
 
 

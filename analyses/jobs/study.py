@@ -10,7 +10,6 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import partial
 from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Generic, NamedTuple, Protocol, TypeVar
@@ -124,14 +123,15 @@ def drawn(function: str, *tables: str) -> Figures:
     >>> drawing = drawn("learning_curves_figure", "reward_rate.csv")  # figures/learning_curves
     >>> drawing = drawn("reward_figures:changes_figure", "change_rates.csv", "change_replay.csv")
     """
-    return partial(_drawn, function, tables)
 
+    def drawing(results: Results) -> Iterator[tuple[str, Figure]]:
+        # Imported only now, so that no worker that simulates loads matplotlib.
+        module, _, name = function.rpartition(":")
+        place = f"analyses.studies.{module}" if module else "analyses.plots"
+        make = getattr(import_module(place), name)
+        yield name.removesuffix("_figure"), make(*(results.read(table) for table in tables))
 
-def _drawn(function: str, tables: Sequence[str], results: Results) -> Iterator[tuple[str, Figure]]:
-    module, _, name = function.rpartition(":")
-    place = f"analyses.studies.{module}" if module else "analyses.plots"
-    make = getattr(import_module(place), name)
-    yield name.removesuffix("_figure"), make(*(results.read(table) for table in tables))
+    return drawing
 
 
 @dataclass(frozen=True)

@@ -37,9 +37,9 @@ Result = TypeVar("Result")
 _PACKAGES = ("numpy", "scipy", "numba", "pandas", "pyarrow", "networkx", "matplotlib", "seaborn")
 _THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
 _MOST_PROCESSES = 10_000
-_ANSWER_SECONDS = 10
-_LOOK_SECONDS = 10
-_PARENT_SECONDS = 0.5
+_ANSWER_SECONDS = 10  # until a scheduler counts as absent
+_LOOK_SECONDS = 10  # after which it is asked whether workers are still there
+_PARENT_SECONDS = 0.5  # between looks whether the parent process lives
 _REMOVE = """
 import glob, os, shutil, sys
 is_killed = not sys.stdin.read()

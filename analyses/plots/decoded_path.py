@@ -19,7 +19,6 @@ from analyses.recordings.basics.binned_track import BinnedTrack
 from analyses.recordings.decide.event_kinds import experienced_pieces
 from analyses.sequences.experience import Experience
 from replay.checks import check_array, check_table
-from replay.checks.arrays import Floats
 from replay.worlds.mdp import MDP
 
 _CORRIDOR, _TIME_COLOURS = "0.9", "viridis"
@@ -148,7 +147,19 @@ def plot_decoded_path(
         how = "backward" if piece.backward else "forward"
         name = f"Lap {piece.episode + 1}, {how}"
         ax.plot(*own.T, color=colour, linewidth=2.2, label=name, solid_capstyle="butt", zorder=2)
-        _draw_arrows(own, colour, ax)
+        # Arrowheads about every 50 cm, and at the end of a piece.
+        along = np.append(0.0, np.cumsum(np.hypot(*np.diff(own, axis=0).T)))
+        n_arrows = max(round(along[-1] / 50.0), 1)
+        for share in np.append((np.arange(n_arrows) + 0.5) / n_arrows, 1.0):
+            at = share * along[-1]
+            tip, tail = (
+                [float(np.interp(where, along, own[:, axis])) for axis in (0, 1)]
+                for where in (at, max(at - 4.0, 0.0))
+            )
+            head = {"arrowstyle": "-|>", "color": colour, "linewidth": 0, "mutation_scale": 12}
+            ax.annotate(
+                "", xy=(tip[0], tip[1]), xytext=(tail[0], tail[1]), arrowprops=head, zorder=3
+            )
     joins = place[[piece.begin for piece in pieces[1:]]].reshape(-1, 2)
     ring: Look = {"facecolors": "white", "edgecolors": "black", "linewidths": 0.9}
     ax.scatter(joins[:, 0], joins[:, 1], s=24, zorder=5, **ring)
@@ -168,25 +179,6 @@ def _draw_track(track: BinnedTrack, ax: Axes) -> None:
     low, high = track.node_position.min(axis=0) - 8, track.node_position.max(axis=0) + 8
     ax.set(xlim=(low[0], high[0]), ylim=(low[1], high[1]), aspect="equal")
     ax.set_axis_off()
-
-
-def _draw_arrows(place: Floats, colour: str, ax: Axes) -> None:
-    """Draw arrowheads along a path, about every 50 cm and at its end."""
-    along = np.append(0.0, np.cumsum(np.hypot(*np.diff(place, axis=0).T)))
-    n_arrows = max(round(along[-1] / 50.0), 1)
-    for share in np.append((np.arange(n_arrows) + 0.5) / n_arrows, 1.0):
-        at = share * along[-1]
-        tip, tail = (
-            [float(np.interp(where, along, place[:, axis])) for axis in (0, 1)]
-            for where in (at, max(at - 4.0, 0.0))
-        )
-        ax.annotate(
-            "",
-            xy=(tip[0], tip[1]),
-            xytext=(tail[0], tail[1]),
-            arrowprops={"arrowstyle": "-|>", "color": colour, "linewidth": 0, "mutation_scale": 12},
-            zorder=3,
-        )
 
 
 @drawing

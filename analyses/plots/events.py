@@ -37,13 +37,13 @@ WHEN = {
     "rest": "at rest",
 }
 
-_LOWEST, _HIGHEST = 0.7, 3.6
-_SURROUNDINGS = 2.5
-_SMALLEST_PART = 14
-_PATH_LENGTH = 30
-_LIGHTEST = 0.65
-_ARROW, _ARROW_SHARE = 1.7 / 72, 0.13
-_GAP = 0.06
+_LOWEST, _HIGHEST = 0.7, 3.6  # inches, of the picture of a world
+_SURROUNDINGS = 2.5  # cells that are shown around what was replayed
+_SMALLEST_PART = 14  # cells of a maze that are shown at least
+_PATH_LENGTH = 30  # moves before the event that are drawn
+_LIGHTEST = 0.65  # of white in the colour of the last move
+_ARROW, _ARROW_SHARE = 1.7 / 72, 0.13  # inches of width, and share of a short move's length
+_GAP = 0.06  # of a move's length, so that successive arrows do not touch
 _SINGLE = "single_move"
 _SINGLE_COLOUR = "0.45"
 _TITLE, _KEY, _SIDE = 0.4, 0.16, 0.1  # inches

@@ -16,10 +16,10 @@ from analyses.plots.style import FULL_WIDTH, INCH, SMALL, count_range, label, le
 from replay.checks import MOST_STATES, check_column, check_table
 from replay.checks.arrays import Floats, Ints
 
-_MOST_ROWS, _MOST_ANIMALS, _MOST_LINES = 14, 4, 4
+_MOST_ROWS, _MOST_ANIMALS, _MOST_LINES = 14, 4, 4  # for which a figure has room
 _ROW, _LETTERS = 0.17, 34  # inches; letters of a name
 _CONTROL, _ACCOUNT = "#888888", "black"
-_LEVEL = 0.05
+_LEVEL = 0.05  # of the p of misfit
 
 
 def _names(text: str) -> str:
@@ -217,7 +217,7 @@ def identifiability_figure(
     return figure
 
 
-_N_SURPRISING = 3
+_N_SURPRISING = 3  # sequences with panels of their own
 _CORRIDOR, _REPLAYED, _DIVERGING = "0.9", "#aa3377", "RdBu"
 _PANEL_CM, _FLATTEST = 4.0, 0.15  # height by width
 _LETTERS_A_CM, _GROUP_ROW = 2, 0.24  # of a name a cm; inches

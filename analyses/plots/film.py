@@ -46,15 +46,15 @@ _FFMPEG: dict[Any, Any] = {"animation.ffmpeg_path": "ffmpeg"}
 """Not that of the settings: a file of these in the working folder could name any program."""
 Frames = Iterator[tuple[Figure, float]]
 """Figures, or one changing figure again and again, each with the time it is shown (s)."""
-_WIDTH, _HEADER, _FOOTER = 3.6, 0.5, 0.62
+_WIDTH, _HEADER, _FOOTER = 3.6, 0.5, 0.62  # inches
 _DPI = 150
-_FRAMES_A_MOVE = 4
-_MOST_FRAMES = 240
-_AT_REST, _AT_THE_END = 0.8, 2.0
-_TO_COME = "0.88"
-_PALEST = 0.3
-_FADING = 12
-_FEWEST_BARS = 20
+_FRAMES_A_MOVE = 4  # a fifth of a second
+_MOST_FRAMES = 240  # so that long events last twelve seconds
+_AT_REST, _AT_THE_END = 0.8, 2.0  # seconds, before the first move and after the last
+_TO_COME = "0.88"  # the colour of bars of moves that are still to come
+_PALEST = 0.3  # opacity of the arrows of moves long ago
+_FADING = 12  # moves until an arrow is palest
+_FEWEST_BARS = 20  # for which there is room, so that a few bars are not very wide
 
 
 def write_film(frames: Frames, path: str | Path) -> Path:

@@ -16,7 +16,7 @@ from matplotlib.colors import to_rgba
 from analyses.plots.style import SMALL, Look
 from replay.checks import check_column
 
-_LEAST_WRITTEN, _DARK = 0.05, 0.6
+_LEAST_WRITTEN, _DARK = 0.05, 0.6  # shares: of cells with a number, and of those with a white one
 
 
 def draw(plot: so.Plot, ax: Axes) -> Axes:

@@ -38,14 +38,14 @@ from replay.checks import check_column, check_table, check_text
 
 ROW, AXES = 0.115, 0.65  # inches, of a learner's row, and of what is above and below the rows
 NAMES_CM = 3.6  # of the learners' names beside the panels
-_N_COLUMNS, _PANEL_CM = 5, 2.5
+_N_COLUMNS, _PANEL_CM = 5, 2.5  # panels side by side, and the least width of one
 _ENDS = ("ci_low", "ci_high")
-_RUNS_SHOWN = 5
+_RUNS_SHOWN = 5  # of each learner, as thin lines
 _FEW = 3  # learners whose intervals can be distinguished
 _MOST_LINES = 5  # learners whose lines can be followed
 _SWEPT = ["seed", "time_step", "reward_rate"]
 _LOG_RATIO = 9.0  # least ratio of the largest to the smallest value
-_MOST_TICKS = 7
+_MOST_TICKS = 7  # whose labels do not overlap on a logarithmic axis
 _COLOURS = ("#000000", "#999933", "#aa3377", "#44aa77", "#cc79a7", "#e69f00")
 _MARKERS = "osD^v*"
 

@@ -122,8 +122,7 @@ as the toolkit writes them; replay columns explains each column.
         given = bound.arguments
         for name, value in given.items():
             if isinstance(value, pd.DataFrame):
-                _check_drawn(value, name)
-                given[name] = _with_plain_cells(value)
+                given[name] = _checked_table(value, name)
             if isinstance(value, str):  # fonts refuse some letters when a figure is saved
                 given[name] = plain(check_text(name, value))
         if "width_cm" in given:
@@ -193,8 +192,8 @@ def _told_if_not_drawn(name: str) -> Iterator[None]:
         ) from error
 
 
-def _check_drawn(table: pd.DataFrame, name: str) -> None:
-    """Check the cells of a table, and that columns of these names hold what they hold anywhere."""
+def _checked_table(table: pd.DataFrame, name: str) -> pd.DataFrame:
+    """Check that cells and columns hold what they hold anywhere, and take formulae out of names."""
     check_table(table, table.columns, name)
     check_cells(table, name)
     for place, column in enumerate(table.columns):
@@ -207,20 +206,18 @@ def _check_drawn(table: pd.DataFrame, name: str) -> None:
                 raise ValueError(
                     f"{what} must hold names only; row {row} has {shown(cells.iloc[row])}."
                 )
-
-
-def _with_plain_cells(table: pd.DataFrame) -> pd.DataFrame:
-    for name in table.select_dtypes(exclude=["number", "bool"]):
-        cells = table[name]
+    # Between two dollar signs, matplotlib would read a formula.
+    for text_column in table.select_dtypes(exclude=["number", "bool"]):
+        cells = table[text_column]
         categorical = isinstance(cells.dtype, pd.CategoricalDtype)
         texts = cells.cat.categories if categorical else cells
         if not any("$" in text for text in texts if isinstance(text, str)):
             continue
         if categorical:
-            table = table.assign(**{str(name): cells.cat.rename_categories(plain)})
+            table = table.assign(**{str(text_column): cells.cat.rename_categories(plain)})
         else:
             changed = [plain(cell) if isinstance(cell, str) else cell for cell in cells]
-            table = table.assign(**{str(name): changed})
+            table = table.assign(**{str(text_column): changed})
     return table
 
 

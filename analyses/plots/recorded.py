@@ -37,7 +37,7 @@ from replay.checks.arrays import Ints
 _COLOURS = ("#000000", "#6e6e6e", "#a0a0a0", "#44aa77", "#aa3377", "#e69f00")  # of sizes
 _FEWEST = 5  # events, of fewer than which a share says nothing
 _MARKERS = "osD^v*"
-_APART = 0.15
+_APART = 0.15  # rows, between points of different sizes of states
 _KINDS = (*KINDS, "no_sequence")
 _EVENT_LOOKS: dict[str, Look] = {
     "candidates": {"label": "Candidate events", "color": "0.75"},

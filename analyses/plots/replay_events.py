@@ -35,14 +35,14 @@ from replay.checks.arrays import Floats
 from replay.worlds.mdp import MDP
 
 _ORDER_COLOURS = "plasma"
-_LIGHTEST = 0.85
+_LIGHTEST = 0.85  # of the colours: the last ones hardly show on white
 _EPISODE_COLOURS = ("#8ecae6", "#f7c873", "#9fd8b5", "#e6b0cf", "#b7b2e0", "#d9a78b")
 _SPLICE = "#009e73"
-_NUMBERED = 14
-_NODE_SIZE = 52
-_SURROUNDINGS = 5
-_LONGEST_SHOWN = 30
-_CLEAR = 3
+_NUMBERED = 14  # states at most whose order is written; more numbers would overlap
+_NODE_SIZE = 52  # square points
+_SURROUNDINGS = 5  # steps of an episode that are drawn before and after the replayed path
+_LONGEST_SHOWN = 30  # states of an example that can still be followed by eye
+_CLEAR = 3  # moves of the shortest piece of a clear example
 _HIGHEST = 3.4  # inches
 _CHOSEN_BY = [
     "run", "step", "phase", "location", "states", "kind", "length", "n_distinct", "n_episodes",

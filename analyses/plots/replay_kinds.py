@@ -35,9 +35,9 @@ from replay.checks import check_table
 
 _CHAINS = {"within_event": "within", "across_events": "across"}
 _TREES = {name for name in EXPERIMENT_ORDER if "tree" in name}
-_WHOLE = 0.9999
+_WHOLE = 0.9999  # of a stack that fills the axis, whose end needs no whisker
 _FEW = 30  # sequences, in whose shares chance has the larger part
-_VISIBLE = 0.005
+_VISIBLE = 0.005  # share of an axis that is wider than a line
 
 
 @drawing

@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from itertools import pairwise
 from textwrap import wrap
-from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -18,7 +17,15 @@ from matplotlib.patches import Circle, Patch, Polygon
 
 from analyses.plots.mdps import draw_scale_bar
 from analyses.plots.panels import NEW, drawing, letter_panels
-from analyses.plots.style import COLUMN_WIDTH, END_COLOUR, FULL_WIDTH, INCH, kind_colour, label
+from analyses.plots.style import (
+    COLUMN_WIDTH,
+    END_COLOUR,
+    FULL_WIDTH,
+    INCH,
+    Look,
+    kind_colour,
+    label,
+)
 from analyses.tables import KINDS, in_order
 from replay.checks import check_table, unknown_name
 from replay.checks.arrays import Floats
@@ -27,16 +34,16 @@ from replay.tasks import Task
 HALF_WIDTH = 4.5
 """Half the width of a drawn corridor, in cm."""
 _CORRIDOR, _PLACE, _BARRIER = "0.91", "0.72", "0.15"
-_LIGHTEST, _ASIDE = 0.6, 1.5
-_N_COLUMNS = 3
-_WIDE = 2.5
-_LEFT, _GAP, _BELOW = 0.25, 0.27, 0.3
-_STRIP, _LOWEST, _HIGHEST = 0.3, 1.0, 2.0
-_TITLE, _NOTES, _KEY = 0.45, 0.5, 0.3
-_WIDE_LINE, _NARROW_LINE = 130, 30
+_LIGHTEST, _ASIDE = 0.6, 1.5  # of white in the last move's colour; cm between opposite moves
+_N_COLUMNS = 3  # of panels right of the maze
+_WIDE = 2.5  # width by height of a maze, above which panels lie below one another
+_LEFT, _GAP, _BELOW = 0.25, 0.27, 0.3  # inches, around panels
+_STRIP, _LOWEST, _HIGHEST = 0.3, 1.0, 2.0  # inches, heights of mazes
+_TITLE, _NOTES, _KEY = 0.45, 0.5, 0.3  # inches, heights of texts
+_WIDE_LINE, _NARROW_LINE = 130, 30  # letters
 _LETTER = 0.052  # inches, on average
-_REMARK = 170
-_BARS = (10, 20, 50, 100, 200)
+_REMARK = 170  # letters of modelling choices; more would not fit below the maze
+_BARS = (10, 20, 50, 100, 200)  # cm
 _PAUSES = {
     "episode_end": "after a lap",
     "start": "before a lap",
@@ -262,7 +269,15 @@ def task_figure(typical: pd.DataFrame, task: Task, *, width_cm: float = FULL_WID
         color="0.35",
         linespacing=1.35,
     )
-    _key(figure, typical)
+    look: Look = {"linestyle": "none", "markeredgecolor": "k", "markeredgewidth": 0.6}
+    handles = [
+        Line2D([], [], marker="s", markersize=6, color="none", label="Animal", **look),
+        Line2D([], [], marker="*", markersize=7, color=END_COLOUR, label="Reward", **look),
+    ]
+    for kind in in_order(typical["kind"], KINDS):
+        handles.append(Line2D([], [], color=kind_colour(kind), label=label(kind)))
+    per_row = len(handles) if width_cm > COLUMN_WIDTH + INCH else 3  # in a column of a journal
+    figure.legend(handles=handles, loc="lower center", ncols=per_row, handlelength=1.4)
     return figure
 
 
@@ -344,18 +359,3 @@ def _title(ax: Axes, replay: pd.Series, with_learner: bool) -> None:
             fontsize=size,
             color=colour,
         )
-
-
-def _key(figure: Figure, typical: pd.DataFrame) -> None:
-    kinds = in_order(typical["kind"], KINDS)
-    marks: list[dict[str, Any]] = [
-        {"marker": "s", "markersize": 6, "color": "none", "markeredgecolor": "k"},
-        {"marker": "*", "markersize": 7, "color": END_COLOUR, "markeredgecolor": "k"},
-    ]
-    handles = [
-        Line2D([], [], linestyle="none", markeredgewidth=0.6, label=name, **mark)
-        for name, mark in zip(("Animal", "Reward"), marks, strict=True)
-    ]
-    handles += [Line2D([], [], color=kind_colour(kind), label=label(kind)) for kind in kinds]
-    per_row = len(handles) if figure.get_size_inches()[0] > COLUMN_WIDTH / INCH + 1 else 3
-    figure.legend(handles=handles, loc="lower center", ncols=per_row, handlelength=1.4)

@@ -34,12 +34,12 @@ from replay.worlds.protocols import Protocol
 PHASE_WINDOWS = 50
 """Number of windows of each phase."""
 
-_CRITERION = 0.9
+_CRITERION = 0.9  # of the rate before the change, at which a learner has recovered
 _STRETCH = PHASE_WINDOWS // 10  # windows; a single one contains few episodes
 _LATE = 0.2  # of a phase, at its end
 _AROUND = 0.1  # of a phase, before and after a change, in which replay is counted
-_MIN_LENGTH = 3
-_EPSILON, _DISCOUNT = 0.1, 0.99
+_MIN_LENGTH = 3  # states: two may follow one another by chance
+_EPSILON, _DISCOUNT = 0.1, 0.99  # of the optimal policy that is 1 in normalised rates
 
 Learners = Mapping[str, tuple[str, Mapping[str, Any]]]
 """Name in the tables -> name in ``LEARNERS``, and the parameters that differ."""

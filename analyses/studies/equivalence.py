@@ -57,6 +57,7 @@ LEARNERS: dict[str, tuple[str, dict[str, Any]]] = {
 }
 """What is compared with episodic control: learner, and its parameters."""
 
+# Rewards on the way, not only at its end
 _TREE = find_experiment("deterministic_tree_intermittent").make
 WORLDS: dict[str, tuple[Callable[..., MDP], dict[str, Any]]] = {
     "tree, reward at its end": (find_experiment("deterministic_tree").make, {}),

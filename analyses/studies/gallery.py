@@ -54,13 +54,13 @@ _LAPS = 10 * [
 ] + [("left", "right 4, up 4, right 4, down 1")]
 _SETTINGS = {"learning_rate": 1.0, "max_pops": 20, "n_replays": 20, "max_backups": 20, "n": 20}
 _COLUMNS = ["learner", "phase", "location", "order", "state", "next_state", "change", "kind"]
-_N_COLUMNS, _LEAST_CM = 5, 3.4
+_N_COLUMNS, _LEAST_CM = 5, 3.4  # panels side by side, and the least width of one
 _ROW = 1.27  # inches
 _TITLE_LINE = 21  # letters
 _ORDER_COLOURS = mpl.colormaps["plasma"]
-_LIGHTEST = 0.88
-_THIN, _THICK = 0.8, 1.8
-_ASIDE = 1.7 / 72
+_LIGHTEST = 0.88  # of the colours: the last ones hardly show on white
+_THIN, _THICK = 0.8, 1.8  # points, of arrows by the change of the action value
+_ASIDE = 1.7 / 72  # inches, between opposite moves
 _LAST_LAP = "#bfe0f2"
 _EARLIER_LAPS = ("#f2c9a1", "#b5dcae")
 _STAR: dict[str, Any] = {

@@ -46,9 +46,9 @@ SETTINGS = {
 """What is varied, one at a time; the first of all is usual. Place fields are as wide as places are
 apart, times `width`."""
 
-_SIZE, _MAZE_STEPS, _CART_STEPS = 10, 10_000, 30_000
+_SIZE, _MAZE_STEPS, _CART_STEPS = 10, 10_000, 30_000  # of mazes, and of runs
 _USUAL = {"noise": 0.1, "width": 1.0, "n_distractors": 30, "codes_per_state": 2.0}
-_CART_CODES = 300
+_CART_CODES = 300  # as there are no true states of the cart to count
 _DISCOUNT, _EPSILON = 0.99, 0.1
 _LAST = 0.25  # of the run counts
 

@@ -80,13 +80,23 @@ def page_of_folders(
                 "(manifest.json). Name a folder that EventLog.save, replay reproduce or replay "
                 "recording wrote."
             )
-        if Results(folder).manifest().get("study") == "explain":
+        manifest = Results(folder).manifest()
+        if manifest.get("study") == "explain":
             Results(folder).check_tables()
             explained = Results(folder).read("explained.parquet")
             continue
         with _told_if_not_read(folder):
-            shown += _shown(folder, experiment, learners)
-        has_choice = has_choice or "experiments" in Results(folder).manifest()
+            if manifest.get("study") in _RECORDINGS:
+                shown += read_decoded(folder)
+            elif "experiments" in manifest and "learners" in manifest:
+                shown += _kept_logs(folder, experiment, learners)
+            else:
+                raise ValueError(
+                    f"{folder} was written by {manifest.get('command', 'another command')}, and "
+                    "contains no replay to show: a page shows event logs, and the results of "
+                    "replay reproduce and replay recording."
+                )
+        has_choice = has_choice or "experiments" in manifest
     chosen = [name for name, has in {"experiment": experiment, "learner": learners}.items() if has]
     if chosen and not has_choice:
         raise ValueError(
@@ -109,21 +119,6 @@ def _told_if_not_read(folder: str | Path, *more: type[Exception]) -> Iterator[No
             f"{folder} holds results that this version cannot read ({why.rstrip('.')}). Run its "
             "command again in another folder."
         ) from error
-
-
-def _shown(
-    folder: Path, experiment: str | None, learners: Sequence[str]
-) -> Sequence[EventLog | DecodedResults]:
-    manifest = Results(folder).manifest()
-    if manifest.get("study") in _RECORDINGS:
-        return read_decoded(folder)
-    if "experiments" in manifest and "learners" in manifest:
-        return _kept_logs(folder, experiment, learners)
-    raise ValueError(
-        f"{folder} was written by {manifest.get('command', 'another command')}, and contains no "
-        "replay to show: a page shows event logs, and the results of replay reproduce and replay "
-        "recording."
-    )
 
 
 def read_log(folder: str | Path) -> EventLog:

@@ -32,7 +32,7 @@ from replay.checks import check_table
 _RATES = ["learner", "phase", "time_step", "mean", "ci_low", "ci_high"]
 _REPLAY = ["learner", "phase", "period", "kind", "per_step"]
 _PERIODS = ("before", "after")
-_WIDTH = 0.75
+_WIDTH = 0.75  # of the bars of a learner, in rows
 _MEMORY_COLUMNS = ["retention", "capacity", "n_transitions", "mean", "ci_low", "ci_high"]
 _MEMORY_LOOKS: dict[str, Look] = {
     "recent_episodes": {"label": "Recent episodes", "color": "#000000", "marker": "o"},
@@ -47,7 +47,7 @@ _UNITS = {
     "recent_transitions": "transitions",
     "valuable_transitions": "transitions",
 }
-_MEMORY_TICKS = 4
+_MEMORY_TICKS = 4  # on the axis of capacities, whose labels would overlap
 _APART = 0.15  # of two memories of one capacity, in doublings, so that neither hides the other
 _WORLDS = {
     "deterministic_tree_depth": "Tree, deeper",

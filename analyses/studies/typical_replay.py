@@ -109,7 +109,7 @@ def simulated_replays(
 SHOWN_LEARNERS = ("prioritized_memory_access", "prioritized_sweeping")
 """The default learners of `measure_typical_replay`."""
 
-_N_KINDS = 3
+_N_KINDS = 3  # as many panels as fit beside the maze
 _SHOWN = ["task", "learner", "kind", "length", "n_kind", "n_all"]
 
 

@@ -125,12 +125,12 @@ def keep_log(
     return result
 
 
-_WHOLE = 20_000
-_LONGEST = 1_000_000
+_WHOLE = 20_000  # steps of a run that is timed as a whole
+_LONGEST = 1_000_000  # steps of the shorter of two runs that are timed instead
 _SECONDS_OF_TABLES = 0.25  # of a learner in an experiment, and to draw what they show
-_BYTES_PER_STEP = 4
-_BYTES_PER_BACKUP = 10
-_BYTES_PER_RUN = 3_000
+_BYTES_PER_STEP = 4  # of a log, as compressed
+_BYTES_PER_BACKUP = 10  # likewise
+_BYTES_PER_RUN = 3_000  # of its windows and counts
 _BYTES_HELD = 240  # per backup of the block that is being counted or written
 _WARM_UP = 100 * N_WINDOWS  # steps, with episodes of some length
 

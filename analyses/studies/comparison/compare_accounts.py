@@ -38,9 +38,9 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 
-_LEVEL = 0.05
-_N_FIRST = 4
-_MOST_OWN = 5
+_LEVEL = 0.05  # of the predictive p, below which an account does not fit
+_N_FIRST = 4  # accounts of each order that are printed
+_MOST_OWN = 5  # findings of one's own that are printed; the tables have all
 
 
 class Compared(Kept, dict[str, pd.DataFrame]):

@@ -34,8 +34,8 @@ from replay.checks.arrays import Floats
 
 _N_NOISY = 12  # the same, where each set of findings has its own noise
 _N_REPLICATES = 128  # sets of findings that each account predicts
-_BINS = 8
-_N_SHUFFLES = 20
+_BINS = 8  # cells of results, so few that each holds several studies
+_N_SHUFFLES = 20  # of accounts, whose mean information is due to chance
 
 
 def fit(known: Predictions, rng: np.random.Generator) -> pd.DataFrame:
@@ -242,7 +242,7 @@ WALK = "graph_walks"
 """The control that accounts are mixed with."""
 
 _GOLDEN = (5**0.5 - 1) / 2  # multiples of it, modulo 1, fill the interval evenly
-_HALF = 0.5
+_HALF = 0.5  # of the sequences, from which a part has statistics that are no shares
 _N_FIRST = 10  # pairs whose fit is judged
 
 

@@ -44,8 +44,8 @@ _Named = TypeVar("_Named")
 """Names in ``ACCOUNTS``; or your own accounts or such names, by name."""
 
 DRAWS_OF_PIECE = 64
-_MOST_ANIMALS = 8
-_FEWEST_ANIMALS = 3
+_MOST_ANIMALS = 8  # of a simulated study, which are simulated in each draw
+_FEWEST_ANIMALS = 3  # for a standard deviation over animals
 
 
 class Candidate(NamedTuple):

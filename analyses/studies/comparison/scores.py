@@ -27,8 +27,8 @@ from replay.checks.arrays import Bools, Floats, Ints
 
 _DIAGNOSTIC = 1.0  # bits by which some account must surpass every control
 _AGREED = 1.0  # bits by which all surpass a uniform prediction
-_N_RESAMPLED = 200
-_N_RESAMPLED_STUDIES = 2000
+_N_RESAMPLED = 200  # sets of draws, for the Monte Carlo error of the evidence
+_N_RESAMPLED_STUDIES = 2000  # sets of studies, for intervals
 
 
 Draws = Callable[[Sequence[Mapping[str, Parameter]]], Ints]
@@ -101,7 +101,7 @@ _EVIDENCE = ["finding", "study", "account", "is_control", "as_published", "evide
 _EVIDENCE += ["presence", "value", "evidence_se", "weight", "diagnostic", "caveat"]
 _CAVEATS = {"no p was read": "p assumed", "no sequences": "content without sequence"}
 """What the note of a finding says -> how its row is marked."""
-_INTERVAL = (0.025, 0.975)
+_INTERVAL = (0.025, 0.975)  # quantiles of 95 % of resampled sums
 _LEAST_STUDIES = 2  # for an interval
 _LEFT_OUT = ("evidence", "evidence_of_all", "ahead_of_all", "ahead_low_of_all", "ahead_high_of_all")
 _SUMMED = ["evidence", "evidence_se", "presence", "value", "n_studies", "n_findings"]

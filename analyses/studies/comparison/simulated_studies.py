@@ -36,13 +36,13 @@ from replay.log.event_log import EventLog
 from replay.tasks import GivenLaps, Task, give_laps, replay_laps
 from replay.tasks.published import TaskEntry
 
-_BYTES_PER_PIECE = 50_000
+_BYTES_PER_PIECE = 50_000  # of its table, as compressed
 _MEMORY = 1.2e9  # bytes: worlds with their laps, and the logs of all animals in one of them
 _SECONDS_OF_TABLES = 0.009  # to score and classify one simulated study of one account
-_SECONDS_READING = 0.01
+_SECONDS_READING = 0.01  # for the stored studies of a piece
 _N_WORLDS = 32  # variants of a task, each with the laps of one animal
 _N_TIMED = 3  # of them, for the estimate of time
-_LEAST_PLACES = 3
+_LEAST_PLACES = 3  # of a sequence: any two neighbours would be one
 _SUMMARY = ["successes", "trials", "mean", "sd", "value", "n_animals"]
 
 

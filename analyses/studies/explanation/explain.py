@@ -48,7 +48,7 @@ if TYPE_CHECKING:
 
 _MOST_FINER = 5
 _SAMPLES = 3  # of the sequences of each simulated animal
-_SECONDS_OF_TREES, _SECONDS_OF_DRAW = 8.0, 0.06
+_SECONDS_OF_TREES, _SECONDS_OF_DRAW = 8.0, 0.06  # of an animal, and of its features and bits
 _COLUMNS = {
     file: list(TABLES[f"explain/{file}" if file == "confusion.csv" else file].columns)
     for file in (

@@ -47,9 +47,9 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 
-_SAMPLES = 3
+_SAMPLES = 3  # of the sequences of each simulated animal
 _GROUPS = (3, 10)  # animals
-_MOST_KEPT = 1000
+_MOST_KEPT = 1000  # sequences of a draw, more than any number that is asked for by default
 _SECONDS_OF_ANIMALS = 0.006  # of one account in the trees
 
 
@@ -327,7 +327,7 @@ def _draw(results: Results) -> Iterator[tuple[str, Figure]]:
 
 
 _TASKS = ("gupta_2t", "w_track", "barrier_arena", "linear_track", "eight_arm")
-_USUAL_DRAWS = 32
+_USUAL_DRAWS = 32  # half of those of an explanation
 
 
 def laps_of_task(name: str, seed: int) -> ReplayingAnimal:

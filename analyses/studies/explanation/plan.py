@@ -126,10 +126,10 @@ def described(account: Account) -> dict[str, Any]:
     return {"generator": account.generator, "priors": priors, "fixed": dict(account.fixed), **own}
 
 
-DRAWS_OF_PIECE = 16
+DRAWS_OF_PIECE = 16  # so few that many processes share the work of an account
 LEAST_DRAWS = 20  # a p of misfit can then be below .05
 LEAST_SHARE = 0.5  # of the number of sequences that are compared
-_MOST_REPLICAS = 32
+_MOST_REPLICAS = 32  # after which an account that replays so little is left out
 
 
 class ExplanationPlan(NamedTuple):

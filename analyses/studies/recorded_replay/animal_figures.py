@@ -26,7 +26,7 @@ Reader = Callable[[str], pd.DataFrame]
 
 Draw = Callable[[Results, Reader], Iterator[tuple[str, "Figure"]]]
 
-_MOST_EXAMPLES, _NEAR = 4, 10
+_MOST_EXAMPLES, _NEAR = 4, 10  # paths and events; events on each side of the threshold
 
 
 def reader_of(results: Results, animal: str) -> Reader:

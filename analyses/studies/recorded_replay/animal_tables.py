@@ -44,7 +44,7 @@ from replay.files import replacing
 
 _SCORED = Scored._fields
 _TRACES = ("multiunit_rate", "speed", "x", "y", "field_potential")
-_MOST_MOMENTS = 1000
+_MOST_MOMENTS = 1000  # of a long event, so that tables stay small
 _AROUND = 0.1  # s, around an event, so that rates are smoothed to its ends
 
 

@@ -34,7 +34,7 @@ from analyses.recordings.decide.conclusions import Conclusions
 from analyses.reports.preparation import explanations_of, notes_of
 from replay.files import replacing, safe_name
 
-_UNKNOWN = "1970-01-01T00:00:00+00:00"
+_UNKNOWN = "1970-01-01T00:00:00+00:00"  # the format demands a time
 _ANY_ANIMAL = "http://purl.obolibrary.org/obo/NCBITaxon_33208"
 _ANY_AGE = "P0D/"  # at least 0 days
 

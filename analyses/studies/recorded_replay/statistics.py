@@ -45,7 +45,7 @@ LEFT_OUT = {
 }
 """Question of `analyses.measures.QUESTIONS` -> why a recording does not answer it."""
 
-_REWARD = "reward"
+_REWARD = "reward"  # the landmark at which laps are rewarded
 _FILE = "evidence.csv"
 _NUMBERS = ("count", "value")
 _RECORDED = ["statistic", "label", "value", "ci_low", "ci_high", "null"]
