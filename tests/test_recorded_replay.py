@@ -337,6 +337,16 @@ def test_the_first_line_counts_replay_its_kinds_and_chance():
     )
 
 
+def test_the_first_line_says_where_nothing_is_found():
+    assert count_replay(found_events(0, 12), rate(0.0, 240)) == (
+        "No replay was found: none of 12 events holds any (95 %: 0% to 24%), 0 expected by chance "
+        "(0.6 if all were like the worst control, local walk)."
+    )
+    as_much = count_replay(found_events(2, 8), rate(0.2, 160))
+    assert as_much.startswith("No more replay than by chance (p = 0.5")
+    assert "of 8 events 2 hold replay" in as_much
+
+
 def test_replay_is_compared_with_exchanged_cells_by_counts():
     """Six of 40 events and one of 80 controls: the hypergeometric tail by hand."""
     text = replay_by_chance(found_events(6, 40), rate(1 / 80, 80))

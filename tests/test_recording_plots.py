@@ -270,7 +270,7 @@ def test_few_events_are_counted_instead_of_shared(ax):
     many = plot_recorded_kinds(table.assign(n_events=40))
     assert many.get_xlabel() == "Share of 40 replay events"
     none = plot_recorded_kinds(table.assign(n_events=0))
-    assert [text.get_text() for text in none.texts] == ["no replay event with a sequence"]
+    assert [text.get_text() for text in none.texts] == ["No replay event has a sequence"]
 
 
 def test_a_place_that_is_a_number_stands_on_the_map():

@@ -102,7 +102,7 @@ def plot_event(
     >>> run = simulate(from_ascii("S..G"), "episodic_control", n_steps=40)
     >>> ax = plot_event(run.log, 0)
     >>> print(ax.get_title(loc="left"))
-    Episodic control, pause at the end
+    Episodic control, pause at the end,
     episode 0, step 20: 9 moves replayed
     """
     log = log_of(log)
@@ -139,7 +139,7 @@ def plot_event(
     learner = label(str(log.runs.set_index("run").loc[run, "learner"]))
     when = WHEN.get(str(first["phase"]), str(first["phase"]))
     ax.set_title(
-        f"{learner}, {when}\nepisode {first['episode']:,}, step {first['step']:,}: "
+        f"{learner}, {when},\nepisode {first['episode']:,}, step {first['step']:,}: "
         f"{count_range([len(moves)], 'move')} replayed"
     )
     ax.legend(

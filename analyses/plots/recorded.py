@@ -83,7 +83,7 @@ def plot_recorded_kinds(
     most = table["n_events"].max() if "n_events" in table else np.nan
     if len(table) and most == 0:
         ax.set_axis_off()
-        return write_empty(ax, "no replay event with a sequence")
+        return write_empty(ax, "No replay event has a sequence")
     # A share of one event, with an interval from nearly 0 to nearly 1, would look like a result.
     is_few = most < _FEWEST
     sizes = sorted(table["state_size"].unique())

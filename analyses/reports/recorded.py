@@ -44,6 +44,10 @@ def count_replay(events: pd.DataFrame, calibration: Calibration | None = None) -
     n, total = int(events["is_replay"].sum()), len(events)
     low, high = wilson_interval(n / max(total, 1), total)
     text = f"Of {plural(total, 'event')} {n} hold{'s' * (n == 1)} replay"
+    if total and not n:
+        text = f"No replay was found: none of {plural(total, 'event')} holds any"
+    elif calibration is not None and (p := _by_chance(events, calibration)[0]) > _LEVEL:
+        text = f"No more replay than by chance (p = {p:.2g}): {text[0].lower()}{text[1:]}"
     text += f" (95 %: {low:.0%} to {high:.0%})" if total else ""
     if calibration is not None:
         n_tested = int(events["evidence"].notna().sum())
@@ -53,6 +57,8 @@ def count_replay(events: pd.DataFrame, calibration: Calibration | None = None) -
             f"({calibration.worst_rate * n_tested:.2g} if all were like the worst control, "
             f"{calibration.worst.replace('_', ' ')})"
         )
+    if not n:
+        return f"{text}."
     counts = events.loc[events["is_replay"], "kind"].value_counts()
     names = {"forward_episode": "forward", "reverse_episode": "reverse", "novel_path": "novel"}
     known = [f"{counts.get(kind, 0)} {name}" for kind, name in names.items()]
@@ -71,25 +77,14 @@ def replay_by_chance(events: pd.DataFrame, calibration: Calibration | None) -> s
     is_told = events["kind"].isin(["forward_episode", "reverse_episode", "novel_path"])
     n_told = int((is_told & events["is_replay"]).sum())
     tails = [int((tested[name] <= _TAIL).sum()) for name in ("tail_exchanged", "tail_worst")]
-    n_controls, rate = calibration.n_events, calibration.false_positive_rate
-    n_found = calibration.n_exchanged
-    if np.isnan(n_found):
-        passing = f"of the same events with exchanged cells {rate_in_words(calibration)} do."
-        n_reach = round(rate * n_controls)
-        table = [[n_replay, n_tested - n_replay], [n_reach, n_controls - n_reach]]
-        p = stats.fisher_exact(table, alternative="greater").pvalue
-        test = "Fisher's exact test, one-sided"
-    else:  # both are counts, the controls those of so many times the time
+    passing = f"of the same events with exchanged cells {rate_in_words(calibration)} do."
+    if not np.isnan(calibration.n_exchanged):
+        n_found = plural(round(calibration.n_exchanged), "event")
         passing = (
-            f"after an exchange of cells, the same search finds {plural(round(n_found), 'event')} "
-            "in the same time, and those that travel are "
-            f"{rate_in_words(calibration)} of the number of events."
+            f"after an exchange of cells, the same search finds {n_found} in the same time, and "
+            f"those that travel are {rate_in_words(calibration)} of the number of events."
         )
-        times = n_controls / n_found if n_found else N_SEARCHES
-        n_reach = round(rate * len(events) * times)
-        n_both = max(n_replay + n_reach, 1)
-        p = stats.binomtest(n_replay, n_both, 1 / (1 + times), alternative="greater").pvalue
-        test = "exact binomial test, one-sided"
+    p, test = _by_chance(events, calibration)
     text = (
         f"Content: {n_content} of {n_tested} tested events represent places more than all but "
         f"{_LEVEL:.0%} of their own exchanges of cells ({_LEVEL * n_tested:.2g} expected, "
@@ -107,6 +102,24 @@ def replay_by_chance(events: pd.DataFrame, calibration: Calibration | None) -> s
             "there is content that does not travel, or too few spikes to tell."
         )
     return f"{text} This is compatible with chance: there is no evidence of replay."
+
+
+def _by_chance(events: pd.DataFrame, calibration: Calibration) -> tuple[float, str]:
+    """Compute how probable as much replay is by chance, and name the test."""
+    n_tested, n_replay = int(events["evidence"].notna().sum()), int(events["is_replay"].sum())
+    n_controls, rate = calibration.n_events, calibration.false_positive_rate
+    n_found = calibration.n_exchanged
+    if np.isnan(n_found):
+        n_reach = round(rate * n_controls)
+        table = [[n_replay, n_tested - n_replay], [n_reach, n_controls - n_reach]]
+        p = stats.fisher_exact(table, alternative="greater").pvalue
+        return float(p), "Fisher's exact test, one-sided"
+    # Both are counts, the controls those of so many times the time.
+    times = n_controls / n_found if n_found else N_SEARCHES
+    n_reach = round(rate * len(events) * times)
+    n_both = max(n_replay + n_reach, 1)
+    p = stats.binomtest(n_replay, n_both, 1 / (1 + times), alternative="greater").pvalue
+    return float(p), "exact binomial test, one-sided"
 
 
 def rate_in_words(calibration: Calibration) -> str:
