@@ -276,7 +276,7 @@ WRONG = [
         "recording xy.csv",
         1,
         "xy.csv has no track graph: give one with nodes and edges in cm, as JSON "
-        "or networkx.Graph (--track). Where",
+        "or networkx.Graph (--track); replay track draws one. Where",
     ),
     (
         "recording xy.csv --track track.json --events events.csv",

@@ -280,7 +280,7 @@ def _with_track(found: Recording, bin_size: float) -> Recording:
     if found.graph is None:
         raise IncompleteError(
             f"{found.name} has no track graph: give one with nodes and edges in cm, as JSON or "
-            "networkx.Graph (track). "
+            "networkx.Graph (track); replay track draws one. "
             + (
                 "Where the animal went is no open field, which needs none."
                 if has_positions

@@ -292,7 +292,7 @@ def to_cm(values: ArrayLike, unit: str, graph: nx.Graph | None, name: str) -> tu
         if scale is None:
             raise ScaleError(
                 f"Positions of {name} are in pixels, but cm are needed: add pixels_per_cm to the "
-                "JSON file of the track graph.",
+                "JSON file of the track graph; replay track measures it.",
                 given,
                 "pixels",
             )
