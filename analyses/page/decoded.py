@@ -80,6 +80,7 @@ def pack_evidence(evidence: Evidence, number: int) -> dict[str, Any]:
         packed["n_cells"] = len(active)
         columns["spike_row"], columns["spike_time"] = cell[by_time], time[by_time]
         places = event.posterior.sum(axis=1)
+        # A few time bins are far more certain than others, which would all look pale beside them.
         packed["highest"] = max(float(np.quantile(places.max(axis=1), 0.9)), _LEAST_PROBABILITY)
         axes = (
             [_coordinate(track, name) for name in "xy"]

@@ -366,8 +366,18 @@ def _events_that_fit(
     """Choose as many events as there is room for, in bytes; return them, and as they are packed."""
     share = min(1.0, _MOST_SEQUENCES / max(sum(len(run.sequences["event"]) for run in runs), 1))
     for _ in range(_TRIALS):
-        chosen = _sample(runs, ways, share)
-        packed = [pack(_events(run, mask)) for run, mask in zip(runs, chosen, strict=True)]
+        chosen, packed = _sample(runs, ways, share), []
+        for run, mask in zip(runs, chosen, strict=True):
+            columns = run.detail(mask)
+            shown = columns.pop("sequence")
+            events = {f"event_{name}": values[mask] for name, values in run.events.items()}
+            if "time" in run.events:  # in s after the first move
+                events["event_time"] = events["event_time"] - run.steps["time"][0]
+            sequences = {
+                f"sequence_{name}": run.sequences[name][shown]
+                for name in ("kind", "length", "orientation")
+            }
+            packed.append(pack(events | sequences | columns))
         size = len(json.dumps(packed))
         if size <= room:
             break
@@ -378,21 +388,6 @@ def _events_that_fit(
 
 def _moment(run: ShownRun, event: int) -> tuple[int, int]:
     return int(run.events["made"][event]), int(run.events["phase"][event])
-
-
-def _events(run: ShownRun, chosen: Bools) -> dict[str, NDArray[Any]]:
-    """List the chosen events, their moves and their sequences."""
-    columns = run.detail(chosen)
-    sequence = columns.pop("sequence")
-    events = {f"event_{name}": values[chosen] for name, values in run.events.items()}
-    if "time" in run.events:  # in s after the first move
-        events["event_time"] = run.events["time"][chosen] - run.steps["time"][0]
-    return {
-        **events,
-        **{f"sequence_{name}": run.sequences[name][sequence]
-           for name in ("kind", "length", "orientation")},
-        **columns,
-    }  # fmt: skip
 
 
 def _evidence(run: ShownRun, chosen: Bools, most: int) -> dict[str, Any] | None:

@@ -264,7 +264,13 @@ def describe_epochs(tables: Mapping[str, pd.DataFrame], n_events: int) -> list[s
     seconds = (blocks["end_time"] - blocks["start_time"]).median()
     rows = []
     for measure, own in table.groupby("measure", sort=False):
-        written = {str(row["epoch"]): _cell(row) for _, row in own.iterrows()}
+        written = {}
+        for row in rows_of(own):
+            of = f" of {row.total:.0f}" if measure == "replay_share" else ""
+            chance = "" if np.isnan(row.null) else f"; by chance {row.null:.2f}"
+            value = with_interval(row.value, row.ci_low, row.ci_high)
+            written[row.epoch] = value and f"{value}, n = {row.n}{of}{chance}"
+        # Statistics have a name that is looked up in findings; counts have none.
         mark = "" if measure in COUNTED else f"{measure}: "
         rows.append([f"{mark}{own['label'].iloc[0]}", *(written.get(name, "") for name in names)])
     text = [
@@ -299,15 +305,6 @@ def describe_epochs(tables: Mapping[str, pd.DataFrame], n_events: int) -> list[s
             f"{n_other}) and events in both."
         )
     return text
-
-
-def _cell(row: pd.Series) -> str:
-    if np.isnan(row["value"]):
-        return ""
-    of = f" of {row['total']:.0f}" if row["measure"] == "replay_share" else ""
-    chance = "" if np.isnan(row["null"]) else f"; by chance {row['null']:.2f}"
-    text = with_interval(row["value"], row["ci_low"], row["ci_high"])
-    return f"{text}, n = {row['n']}{of}{chance}"
 
 
 def _differences(one: object, other: object, own: pd.DataFrame) -> tuple[str, str]:

@@ -95,6 +95,7 @@ def describe_file(
     'Array spike_time: 2 numbers.'
     """
     given = {key: each for key, each in (options or {}).items() if each is not None}
+    # What could be chosen, the best first: each is tried until one can be read.
     lines: list[str] = []
     choices: list[dict[str, str]] = [{}]
     lacks: dict[str, str] = {}
@@ -144,7 +145,7 @@ def _to_analyse(
         missing: Mapping[str, str] = {}
         try:
             found = read_recording(path, **chosen | {"events": events})
-        except IncompleteError as error:
+        except IncompleteError as error:  # with another file, this choice could be read
             reasons, missing = [str(error)], {**error.missing, **lacks}
         except (ValueError, TypeError, OSError, ImportError) as error:
             reasons.append(str(error))
@@ -240,7 +241,7 @@ def _of_units(file: NWBFile) -> Iterator[str]:
         of = f" of {name}" if len(known) > 1 else ""
         yield f"Units{of}: {len(units)}, with the columns {', '.join(units.colnames)}."
         seen = intervals_of_units(units, np.arange(len(units)))
-        if seen:
+        if seen:  # cells that were lost, or found later
             whole = joined(np.concatenate(seen))
             n_less = sum(not np.array_equal(joined(each), whole) for each in seen)
             yield (

@@ -103,6 +103,7 @@ def with_epochs(
                 f"of {found.name}, which goes from {first:.12g} to {last:.12g} s. Give epochs in s "
                 "on its clock."
             )
+        # A label of the file may go on a little after its last spike, of which nothing is said.
         lost = float(np.diff(whole, axis=1).sum() - np.diff(kept, axis=1).sum())
         if lost > 0.01 * np.diff(whole, axis=1).sum():
             notes.append(

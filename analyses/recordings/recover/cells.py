@@ -57,26 +57,27 @@ def draw_cells(
     the other, or, by default, either a tenth of it or that of another field.
     """
     rng = np.random.default_rng(seed)
-    centre = rng.choice(track.n_bins, n_cells, p=track.width / track.width.sum())
-    peak = median_peak * np.exp(spread * rng.standard_normal(n_cells))
-    shape = np.exp(-0.5 * (track.distance[centre] / width) ** 2)
-    rates = background + peak[:, None] * shape
-    for part in range(track.n_components if track.n_components > 1 else 0):
-        own = np.flatnonzero(track.component == part)
-        centre_here = rng.choice(own, n_cells, p=track.width[own] / track.width[own].sum())
+
+    def fields(bins: Ints) -> tuple[Ints, Floats]:
+        """Draw a field of each cell: its centre, and its rate in each bin of the track."""
+        share = track.width[bins] / track.width[bins].sum()
+        centre = rng.choice(bins, n_cells, p=share)
         peak = median_peak * np.exp(spread * rng.standard_normal(n_cells))
+        return centre, peak[:, None] * np.exp(-0.5 * (track.distance[centre] / width) ** 2)
+
+    anywhere = np.arange(track.n_bins)
+    centre, rates = fields(anywhere)
+    rates += background
+    for part in range(track.n_components if track.n_components > 1 else 0):
+        _, more = fields(np.flatnonzero(track.component == part))
         has = (track.component[centre] != part) & (rng.random(n_cells) < common)
-        shape = np.exp(-0.5 * (track.distance[centre_here] / width) ** 2)
-        rates += np.where(has, peak, 0.0)[:, None] * shape
+        rates += np.where(has[:, None], more, 0.0)
     if directional > 0:  # give cells other rates in one heading, which is drawn for each
         factor = _LOWER if weaker is None else weaker
         other = background + factor * (rates - background)
         if weaker is None:
-            centre = rng.choice(track.n_bins, n_cells, p=track.width / track.width.sum())
-            peak = median_peak * np.exp(spread * rng.standard_normal(n_cells))
-            shape = np.exp(-0.5 * (track.distance[centre] / width) ** 2)
-            moved = background + peak[:, None] * shape
-            other = np.where(rng.random((n_cells, 1)) < 0.5, moved, other)
+            _, moved = fields(anywhere)
+            other = np.where(rng.random((n_cells, 1)) < 0.5, background + moved, other)
         other = np.where(rng.random((n_cells, 1)) < directional, other, rates)
         swaps = rng.random((n_cells, 1)) < 0.5
         rates = np.hstack([np.where(swaps, other, rates), np.where(swaps, rates, other)])
@@ -196,7 +197,6 @@ class TrackPaths:
 
     def __init__(self, track: BinnedTrack, bin_of_state: Int32s) -> None:
         self.track = track
-        self._distance = track.distance
         self._bin_of_state = bin_of_state
         self._known: dict[tuple[int, int], _TrackPath] = {}
 
@@ -209,14 +209,14 @@ class TrackPaths:
         if (state, next_state) in self._known:
             return self._known[state, next_state]
         first, last = self.at(state), self.at(next_state)
-        begin = self._distance[first]
-        detour = begin + self._distance[:, last] - begin[last]
+        begin = self.track.distance[first]
+        detour = begin + self.track.distance[:, last] - begin[last]
         on_way = np.flatnonzero(np.abs(detour) < 1e-6)
         way = [first]
         for place in on_way[np.argsort(begin[on_way], kind="stable")].tolist():
             ahead = begin[place] - begin[way[-1]]
             # If two paths have the same length, stay on the one that was begun.
-            if ahead > 1e-6 and abs(self._distance[way[-1], place] - ahead) < 1e-6:
+            if ahead > 1e-6 and abs(self.track.distance[way[-1], place] - ahead) < 1e-6:
                 way.append(place)
         found = _TrackPath(np.array(way[1:], dtype=np.int64), begin[way[1:]])
         self._known[state, next_state] = found

@@ -106,6 +106,7 @@ def known_paths(
         if NOVEL in wanted:
             starts = rng.choice(np.array(sorted(ran)), n_drawn).tolist()
             walks = [_walk(ran, start, least, rng) for start in starts]
+        # Stretches of laps are forward, and turned they are reverse, unless both ways were run.
         turned = [path[::-1] for path in stretches]
         each_way = [1] * len(stretches), [-1] * len(turned), [1, -1] * (len(walks) // 2)
         way = [sign * headings for signs in each_way for sign in signs]

@@ -177,6 +177,7 @@ def observe(
     at_rest = np.full((len(cells.rates), 1), cells.background)
     nowhere = np.zeros(np.count_nonzero(~moves), dtype=np.int64)
     still = poisson_spikes(at_rest, nowhere, course.time[~moves], SAMPLE, rng)
+    # Within an event cells do not also fire at their background rate.
     event = np.searchsorted(start, still.time, side="right") - 1
     between = still.time >= np.append(start + lasts, -np.inf)[event]
     swept = swept_spikes(track, factor * rates, sweeps, dwell, start, rng)

@@ -299,6 +299,7 @@ def recovery(
     if not combinations:
         raise ValueError("cells, gain and speed must each list at least one value.")
     sequence = np.random.SeedSequence(check_whole("seed", seed))
+    # Two seeds for each observation, so that noise does not change which cells are drawn.
     children = sequence.generate_state(2 * len(combinations) * number).reshape(-1, 2)
     tables = []
     for place, (setting, repetition) in enumerate(product(combinations, range(number))):

@@ -266,7 +266,7 @@ def bootstrap_shares(
     for sample in range(n_bootstrap):
         others = each[rng.integers(n_sessions, size=n_recordings)].mean(axis=0)
         expected = shares @ np.maximum(mean + beyond * (others - mean), 0.0)[:, :-1]
-        if not expected.sum() > 0:
+        if not expected.sum() > 0:  # the drawn recordings would have missed everything
             expected = shares @ mean[:, :-1]
         events = rng.multinomial(n_events, expected / expected.sum())
         again = sessions[rng.integers(n_sessions, size=n_sessions)].sum(axis=0)
