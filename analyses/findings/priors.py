@@ -155,6 +155,7 @@ def draw_parameters(
             raise TypeError(f"{what} must be a distribution such as Uniform, got {shown(prior)}.")
     if not priors:
         return [{} for _ in range(n_draws)]
+    # Few independent draws would leave large parts of a space of several parameters empty.
     shares = qmc.Halton(len(priors), rng=rng).random(n_draws)
     drawn = []
     for row in shares.tolist():

@@ -128,6 +128,7 @@ def read_rows(path: str | Path) -> pd.DataFrame:
     table = pd.read_csv(
         io.StringIO(text), keep_default_na=False, na_values=[""], dtype=dict.fromkeys(_TEXTS, str)
     )
+    # pandas leaves blank lines out, which count in the numbers of rows.
     return table.set_axis(pd.Index(list(rows)) if len(rows) == len(table) else table.index + 2)
 
 
@@ -235,7 +236,7 @@ def _problem(row: Any) -> str | None:
         if np.isnan(value) or (low <= value <= high and not (is_whole and value % 1)):
             continue
         ends = f" from {low:g} to {high:g}" if np.isfinite(high) else f" of {low:g} or more"
-        if low in (1e-12, 1e-300):
+        if low in (1e-12, 1e-300):  # which stand for any number above 0
             ends = " above 0" + (f", up to {high:g}" if np.isfinite(high) else "")
         return f"{column} must be {'a whole' if is_whole else 'a'} number{ends}, got {value:g}."
     return _problem_of_likelihood(row)

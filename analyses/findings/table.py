@@ -226,6 +226,7 @@ def detection_of(
         for field, value in zip(_DETECTION.values(), reported.tolist(), strict=True)
         if not np.isnan(value)
     }
+    # In places; a step to the next one is always allowed.
     if "largest_jump" in criteria:
         criteria["largest_jump"] = max(int(criteria["largest_jump"] / spacing), 1)
     if "min_length" in criteria:

@@ -186,6 +186,7 @@ class ReplayingAnimal:
         )
         distance = csgraph.shortest_path(links, unweighted=True)
         known = np.isfinite(distance)
+        # Parts of a track that are not joined are farther apart than any two places that are.
         distance = np.where(known, distance, distance[known].max(initial=0.0) + 1.0)
 
         laps = laps_of(steps)

@@ -233,6 +233,7 @@ def _continuations(replayed: Replayed, base: Replayed, places: Places) -> Option
     order = np.argsort(places.ends[:, 0], kind="stable")
     degree = np.bincount(places.ends[:, 0], minlength=places.n_places)
     begin = np.concatenate(([0], np.cumsum(degree)))
+    # All choices have as many options as that of the place with most neighbours.
     width = int(degree.max()) + 1
     slots = np.arange(width - 1)
     exists = slots < degree[here][:, None]

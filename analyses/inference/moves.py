@@ -63,6 +63,7 @@ def transitions_of(steps: Columns, world: MDP, reward: Floats) -> pd.DataFrame:
             strict=True,
         )
     )
+    # A log's own action is kept where it leads to the next state, and replaced where it does not.
     given = set(zip(rows.tolist(), world.successor.tolist(), strict=True))
     action = steps["action"].astype(np.int64)
     for row, (here, there) in enumerate(zip(state.tolist(), next_state.tolist(), strict=True)):
@@ -162,6 +163,7 @@ def _paid_visits(table: pd.DataFrame, steps: Columns, world: MDP, name: str) -> 
     """List the steps that enter a state when it pays."""
     if "x" in table:
         table = table.assign(state=nearest_states(table, world))
+    # Who stays in a state does not enter it again.
     entered = np.where(steps["state"] != steps["next_state"], steps["next_state"], -1)
     lap, parts = laps_of(steps), []
     for row in table.to_dict("records"):
@@ -320,6 +322,7 @@ def finer_log(log: EventLog, world: MDP, n: int) -> EventLog:
         between = list(range(first, first + n - 1))
         return [begin, *(between if begin < end else between[::-1]), end]
 
+    # A track that is run one way must not gain ways back.
     is_two_way = all((end, begin) in moves for begin, end in moves)
     graph = nx.Graph() if is_two_way else nx.DiGraph()
     graph.add_nodes_from(range(n_states + len(number) * (n - 1)))

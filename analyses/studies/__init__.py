@@ -98,6 +98,7 @@ def draw_all(folder: str | Path = "results", *, svg: bool = False) -> list[Path]
             for drawing in find_study(name).figures.values()
             for path in draw(drawing, results.folder, svg)
         ]
+    # Tables of another version may fail anywhere in a drawing.
     except (ArithmeticError, AttributeError, LookupError, TypeError) as error:
         raise ValueError(
             f"{folder} holds tables that this version cannot draw ({error!r}). Run the study again "

@@ -89,6 +89,7 @@ def measure_demands(
     for learner in learners:
         found = find_learner(learner)
         params = found.params._asdict()
+        # What is untried seems best, so that the learner meets all of the world.
         if params.get("initial_value") == 0.0:
             params["initial_value"] = np.inf
         for world, (build, sizes) in worlds.items():

@@ -269,10 +269,12 @@ def equivalence_figure(table: pd.DataFrame) -> Figure:
         ax = figure.subplots()
         share = (table["n_same"] / table["n_worlds"]).to_numpy()
         shape = len(worlds), len(learners)
+        # The darkest colour is left out, on which black numbers could not be read.
         ax.imshow(share.reshape(shape), cmap="Blues", vmin=0, vmax=1.6, aspect="auto")
         for place, row in enumerate(table.to_dict("records")):
             text = f"{row['n_same']} of {row['n_worlds']}"
             if row["n_same"] < row["n_worlds"]:
+                # Adding 0 makes a zero of -0.
                 text += f"\nreward {round(row['gain'], 2) + 0.0:+.2f}"
             ax.text(place % shape[1], place // shape[1], text, ha="center", va="center")
         ax.set_xticks(range(shape[1]), [fill(name, 15) for name in learners])

@@ -99,6 +99,7 @@ def laps() -> tuple[MDP, pd.DataFrame]:
                 state = next_state
     columns = ["episode", "state", "action", "reward", "next_state"]
     transitions = pd.DataFrame(rows, columns=columns)
+    # What the learner would do next is known of all moves but the last: a run to the left.
     following = transitions[["state", "action"]].shift(-1)
     return mdp, transitions.assign(
         run=0,
@@ -175,6 +176,7 @@ def plot_experience(
     plot_mdp(mdp, ax, rewards=False)
     position = state_positions(mdp)
     paths = [tuple(_path(steps, episode)) for episode in steps["episode"].unique()]
+    # From the last lap back, so that its path is the first and has its colour.
     counts = Counter(paths[::-1])
     for k, (path, count) in enumerate(counts.items()):
         aside = 2.4 / 72 * (len(counts) / 2 - k - 0.5)

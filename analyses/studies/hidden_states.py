@@ -106,6 +106,7 @@ def _make(plan: SizedPlan, piece: Piece) -> dict[str, pd.DataFrame]:
             runs.append(row)
             kinds += [what | shares for shares in kind_shares(both)]
     for n_before in _WALKS:
+        # It is never fitted again, so that nothing but these first observations counts.
         encoder_of_walk = StateMerging(n_before=n_before, refit_factor=np.inf)
         run = simulate(
             aliased(maze, looks), "q_learning", encoder=encoder_of_walk, n_steps=2000, seed=seed
@@ -119,6 +120,7 @@ def _make(plan: SizedPlan, piece: Piece) -> dict[str, pd.DataFrame]:
 def _summarise(plan: SizedPlan, results: Results) -> dict[str, pd.DataFrame]:
     runs = results.read_pieces("runs")
     by = ["world", "encoder", "learner"]
+    # Runs of one piece were in the same world, and are compared in pairs.
     runs["piece"] = runs.groupby(by).cumcount()
     table = mean_interval(runs, "value", by)
     means = runs.groupby(by, sort=False)[["rewarded", "recovered", "agreement", "n_events"]]

@@ -227,6 +227,7 @@ def plot_bounded_memory(
         raise ValueError("Draw capacities in episodes or in transitions on one Axes, not both.")
     looks = own_looks(_MEMORY_LOOKS)
     bounds = sorted(table.loc[np.isfinite(table["capacity"]), "capacity"].unique()) or [1.0]
+    # Infinity has no place on the axis; one at the right, apart from the largest bound.
     unbounded_at = 4 * bounds[-1]
     shifts = {
         name: 2 ** (_APART * (2 * k - len(retentions) + 1)) for k, name in enumerate(retentions)

@@ -349,6 +349,7 @@ def classified(plan: Comparison, known: Predictions, rng: np.random.Generator) -
     for study, numbers in of_study.items() if least >= _LEAST_DRAWS and len(names) > 1 else ():
         results = [known.results[number] for number in numbers]
         labels = [str(known.rows[number]["id"]) for number in numbers]
+        # Repeated with other noise, which trees would otherwise take for that of an account.
         made = [
             (name, draw, [_seen(known, number, name, draw, rng) for number in numbers])
             for name in names

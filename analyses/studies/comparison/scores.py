@@ -310,6 +310,7 @@ def _total(known: Predictions, studies: list[Studies], setting: _Setting, weight
                     "presence": has_replay.astype(float),
                     "value": np.where(has_replay, likelihoods, 1.0),
                 }[factor]
+                # One vote in all: a finding of less weight counts with a part of its likelihood.
                 most = weight[numbers].max()
                 total += most * joint_evidence(probable, surprise, weight[numbers] / most)
             elif factor == "whole":

@@ -112,6 +112,7 @@ def estimate_studies(plan: Comparison, left: Sequence[Piece], call: Runner) -> W
         part = parts[piece.number]
         n = len(part.draws) * plan.n_animals(piece.group)
         n_animals += n
+        # Made once in each process, for all animals and accounts that are in it.
         n_worlds[piece.group] = min(max(n_worlds[piece.group], n), _N_WORLDS)
         one = of_task[piece.group, names[0]].animal
         seconds += n * one * of_account[longest, part.candidate].animal / usual

@@ -270,10 +270,12 @@ def _make(plan: ExplanationPlan, piece: Piece) -> dict[str, pd.DataFrame]:
         drawn.append((name, draw, n_made, n_replicas, json.dumps(params)))
         if n_made < LEAST_SHARE * len(seen.lap) or not len(made.lap):
             continue
+        # Several samples of a draw show the trees how much so few sequences scatter.
         for _ in range(_SAMPLES):
             sample = in_pauses_of(seen, made, rng)
             features.append({"account": name, "draw": draw, **replay_features(sample, places)})
         samples[draw] = in_same_pauses(made, seen, rng)
+        # The likelihood allows for wrong places, which are therefore not in the sequences, too.
         of_draw = path_bits(as_replayed, seen, places, wrong)
         bits.append(
             pd.DataFrame(

@@ -113,6 +113,7 @@ def _pooled(sessions: Sequence[ReplayingAnimal]) -> ReplayingAnimal:
                 "track."
             )
         moves, replayed = dict(each.log.columns("steps")), each.replayed
+        # A session ends its last lap: no move leads from it into the next one.
         moves["truncated"] = moves["truncated"].copy()
         moves["truncated"][-1] |= not moves["terminated"][-1]
         steps.append({name: moves[name] for name in _POOLED})

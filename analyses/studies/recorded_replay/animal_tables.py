@@ -174,6 +174,7 @@ def _traces(session: Session) -> pd.DataFrame:
             )
             after = np.searchsorted(sampled[rows], time).clip(1, len(sampled[rows]) - 1)
             apart = np.abs(sampled[rows][[after - 1, after]] - time).min(axis=0)
+            # Where samples are missing, a line between the next ones would look like a wave.
             values["field_potential"] = np.where(apart * potential.rate < 0.75, wave, np.nan)
         parts.append(pd.DataFrame({"event": event, "time": time, **values}))
     table = pd.concat(parts, ignore_index=True).astype({"event": int, "time": float})
@@ -214,6 +215,7 @@ def epoch_tables(
     blocks = count_blocks(found.events, epochs, recording.observed, len(recording.spikes))
     counts = count_in_epochs(blocks)
     if found.calibration is not None and np.isnan(found.calibration.n_exchanged):
+        # Only events whose evidence could be measured can be replay by chance.
         by_chance = (counts["measure"] == "replay_share") & (counts["total"] > 0)
         is_tested = found.events["evidence"].notna().mean()
         counts.loc[by_chance, "null"] = found.calibration.false_positive_rate * is_tested
