@@ -110,6 +110,7 @@ class Fields(NamedTuple):
                 for where, record in self.elsewhere.items()
                 if isinstance(record, kind) and getattr(record, name) != usual
             ]
+            # None says that it was not given, so that each kind of event keeps its own default.
             if others:
                 about = about._replace(default="".join([f"{usual:g}", *others]))
                 hint, usual = hint | None, None
@@ -183,6 +184,7 @@ def as_typed(message: str, options: Iterable[str]) -> str:
     known: dict[str, str] = {}
     for option in own:
         key = option.removeprefix("--").replace("-", "_")
+        # A function takes a list by a plural, whose entries are options that are given one by one.
         known |= {f"{key}s": option} if "_" not in key else {}
         known |= {key: option, f"n_{key}": option}
     known |= {key.removeprefix("--").replace("-", "_"): key for key in own}
@@ -194,6 +196,7 @@ def as_typed(message: str, options: Iterable[str]) -> str:
     def change(found: re.Match[str]) -> str:
         return known.get(str(found[0]), str(found[0]))
 
+    # Neither in paths and quoted texts, nor in words that belong to the sentence.
     first, apart = r"(?:^|(?<=\. ))[a-z]\w*(?=,? [a-z])", r"(?<=\()\w+(?=[),])"
     chosen = r"(?<=choose by )\w+|(?<=choose one by )\w+"
     with_underscore = r"(?<![\w'\"./=-])[a-z]+(?:_[a-z]+)+(?![\w'\"./=-]|\.\w| of ')"
@@ -219,6 +222,7 @@ def check_out(path: Path, ending: str) -> Path:
     try:
         if path.is_dir():
             raise IsADirectoryError(None, "a folder of that name exists")
+        # Whether a folder may be written to, or its disk is full, shows only when it is tried.
         _is_there(path)  # also if the name is too long
         folder = next(each for each in path.parents if _is_there(each))
         beside = name_beside(folder / path.name)

@@ -82,6 +82,7 @@ def run_file(file: str) -> None:
     """Run the study of a Python file as a command: ``python FILE [options]``."""
     from analyses.cli import main
 
+    # As if it had been typed: replay study FILE, with the options that follow.
     sys.argv[1:1] = ["study", file]
     main()
 
@@ -116,6 +117,7 @@ def do_study(
             progress.console.print(broken(text, screen.width), markup=False, soft_wrap=True)
 
         def on_cost(cost: WorkCost) -> None:
+            # How many workers a cluster has, nobody knows beforehand.
             at_work = None if cluster else min(n_jobs, len(to_make))
             tell(_estimate(cost, at_work))
 

@@ -148,6 +148,7 @@ def print_table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
     empty = "" if sys.stdout.isatty() else "-"
     for row in rows:
         table.add_row(*(Text(cell or empty) for cell in row))
+    # Rich fills its lines with blanks, which a narrower terminal would wrap.
     console = Console(highlight=False, width=width)
     with console.capture() as printed:
         console.print(table)
@@ -169,7 +170,7 @@ def _widths(columns: Sequence[Sequence[str]], room: int) -> list[int] | None:
         max((cell_len(word) for cell in cells for word in cell.split()), default=0)
         for cells in columns
     ]
-    words[0] = natural[0]
+    words[0] = natural[0]  # names, which are copied
     below = [
         max(least, *map(cell_len, cells[1:]), 0)
         for least, cells in zip(words, columns, strict=True)

@@ -115,8 +115,10 @@ Figures = Callable[[Results], Iterator[tuple[str, "Figure"]]]
 """A function that reads the tables of a result folder and yields figures with their file names."""
 
 
-def drawn(function: str, *tables: str) -> Figures:
-    """Draw one figure from tables, by a function of `analyses.plots` or of a module of studies.
+def drawn(function: str, *tables: str, by: str | None = None) -> Figures:
+    """Draw a figure from tables, by a function of `analyses.plots` or of a module of studies.
+
+    With `by`, a figure is drawn of the rows of each value of this column, named after it.
 
     Examples
     --------
@@ -128,8 +130,13 @@ def drawn(function: str, *tables: str) -> Figures:
         # Imported only now, so that no worker that simulates loads matplotlib.
         module, _, name = function.rpartition(":")
         place = f"analyses.studies.{module}" if module else "analyses.plots"
-        make = getattr(import_module(place), name)
-        yield name.removesuffix("_figure"), make(*(results.read(table) for table in tables))
+        make, title = getattr(import_module(place), name), name.removesuffix("_figure")
+        read = [results.read(table) for table in tables]
+        if by is None:
+            yield title, make(*read)
+            return
+        for value in read[0][by].unique():
+            yield f"{title}_{value}", make(*(table[table[by] == value] for table in read))
 
     return drawing
 

@@ -107,11 +107,13 @@ def plot_posterior(
     line = linearise(track)
     order = np.argsort(line.low)
     edges = np.append(0.0, line.high[order])
+    # Every second cell lies between two bins; it is blank where corridors are drawn apart.
     shown = np.full((len(places), 2 * track.n_bins), np.nan)
     shown[:, 1::2] = places[:, order]
     both = np.empty(2 * track.n_bins + 1)
     both[0::2], both[1::2] = edges, line.low[order]
     time: Floats = np.asarray(width * np.arange(len(places) + 1), dtype=np.float64)
+    # A few sure moments must not make all others pale.
     image = ax.pcolormesh(
         time,
         both,
@@ -259,6 +261,7 @@ def plot_spikes(
     times = [np.asarray(each, dtype=float) for each in spikes]
     within = [1000 * (each[(each >= start) & (each < end)] - start) for each in times]
     active = [cell for cell in np.argsort(peak, kind="stable") if len(within[cell])]
+    # With many cells, ticks as high as a row would hardly be seen.
     half = max(0.42, 0.025 * len(active))
     ticks = [
         [(moment, row - half), (moment, row + half)]
@@ -289,11 +292,6 @@ def plot_movements(
     -------
     matplotlib.axes.Axes
         `ax`; x is in ms. The kinds are stacked.
-
-    Raises
-    ------
-    ValueError
-        If the posterior has another shape.
 
     Examples
     --------

@@ -57,11 +57,6 @@ def plot_event_path(
     matplotlib.axes.Axes
         `ax`. The path is dark at the beginning of the event, and light at its end.
 
-    Raises
-    ------
-    ValueError
-        If the path is not one of bins of the track.
-
     Examples
     --------
     >>> from analyses.recordings.basics.binned_track import cut_track

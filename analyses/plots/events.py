@@ -191,6 +191,7 @@ def drawn_world(log: EventLog, mdp: MDP | None, steps: pd.DataFrame) -> MDP:
 
     That is `mdp`, if the user gave one and the log is from it, or else the world of the log.
     """
+    # States are numbers, which fit many worlds: only the moves show whether it is this one.
     if mdp is not None:
         made = steps["state"].to_numpy(dtype=np.int64) * mdp.n_states + steps["next_state"]
         state = mdp.transition_rows() // mdp.n_actions
@@ -254,6 +255,7 @@ def draw_arrows(pairs: Ints, position: Floats, ax: Axes) -> Quiver:
     """
     n_states = len(position)
     to_and_fro = np.isin(pairs @ [n_states, 1], pairs @ [1, n_states])
+    # Lengths on the screen are known once the axes have their final shape.
     ax.apply_aspect()
     dpi = ax.figure.dpi
     corners = ax.transData.transform(position)

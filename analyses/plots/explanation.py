@@ -58,6 +58,7 @@ def explanation_figure(
     left, right = figure.subplots(1, 2, sharey=True)
     for row, text in enumerate(order):
         own = probabilities[probabilities["account"] == text]
+        # Animals of one row would hide one another.
         shift = np.linspace(-0.22, 0.22, len(own)) if len(own) > 1 else np.zeros(1)
         colour = _CONTROL if own["is_control"].all() else _ACCOUNT
         unfit = (own["misfit"] <= _LEVEL).to_numpy()
@@ -235,11 +236,6 @@ def explained_maze_figure(
         The rows of one animal in ``explained.parquet`` and ``places.csv`` of ``replay explain``.
     account : str
         The class of accounts that comes first.
-
-    Raises
-    ------
-    ValueError
-        If columns or rows are missing, or no account of the class is among the rows.
 
     Examples
     --------

@@ -226,6 +226,7 @@ def _study_figure(rows: pd.DataFrame) -> Figure:
     accounts = list(dict.fromkeys((ordered if len(findings) == 1 else rows)["account"]))
     replays = rows.groupby("account")["predicted"].count()
     silent = [short[name] for name in accounts if not replays[name]]
+    # If there is no such replay at all, rows without a dot say so.
     accounts = [name for name in accounts if replays[name]] or accounts
     figure, axes = grid(
         [label[:1].upper() + label[1:] for label in rows.drop_duplicates("finding")["label"]],

@@ -113,6 +113,7 @@ def draw_curves(
     known = table.reindex(columns=["ci_low", "ci_high"]).notna().all(axis=1)
     if known.any():
         mark = so.Range(linewidth=0.6) if shade is None else so.Band(alpha=shade, edgewidth=0)
+        # A band ends where an interval is missing, and another one begins after it.
         piece = (~known).groupby(table[by], observed=True).cumsum()
         group = None if known.all() or shade is None else piece
         plot = plot.add(mark, ymin="ci_low", ymax="ci_high", group=group, legend=False)

@@ -87,6 +87,7 @@ def plot_learned_graph(
         if state != next_state:
             pair = frozenset((state, next_state))
             pairs[pair] = pairs.get(pair, 0) + count
+    # Counts differ by thousands, so widths go by their logarithm, and are less in large graphs.
     ax.add_collection(
         LineCollection(
             [[place[state] for state in pair] for pair in pairs],
@@ -103,7 +104,7 @@ def plot_learned_graph(
         xy[:, 1],
         c=_node_colours(graph),
         cmap=mpl.colormaps[VALUE_COLOURS].with_extremes(bad="0.7"),
-        plotnonfinite=True,
+        plotnonfinite=True,  # states without a value are grey
         norm=norm,
         s=size,
         linewidths=0,
@@ -142,11 +143,6 @@ def learned_graph_figure(
     -------
     matplotlib.figure.Figure
         The figure; all panels share the range of colours.
-
-    Raises
-    ------
-    ValueError
-        If there are no graphs, or nodes have no `pos`.
     """
     if not graphs:
         raise ValueError("There are no graphs to draw.")
@@ -211,6 +207,7 @@ def growth_moments(
         raise ValueError("steps is empty: nothing was learned.")
     if not all(0 < share <= 1 for share in shares):
         raise ValueError(f"shares must be above 0 and at most 1; got {list(shares)}.")
+    # The step at which each state was met first.
     met = steps.drop_duplicates("next_state")["step"].to_numpy()
     return sorted({int(met[int(np.ceil(share * len(met))) - 1]) for share in shares})
 

@@ -216,6 +216,7 @@ def plot_sweep(table: pd.DataFrame, ax: Axes = NEW, *, width_cm: float = COLUMN_
             capsize=1.5,
             label=f"{label(other[0])} {value}" if other else None,
         )
+    # Values over an order of magnitude, such as rates of learning, are equally far apart.
     values = means[across]
     if values.dtype.kind in "iuf" and values.min() > 0 < values.max() / values.min() - _LOG_RATIO:
         ax.set_xscale("log")
@@ -240,16 +241,6 @@ def sweep_figure(table: pd.DataFrame, *, width_cm: float = COLUMN_WIDTH) -> Figu
     ----------
     table : pandas.DataFrame
         The table of `replay.sweep`.
-
-    Returns
-    -------
-    matplotlib.figure.Figure
-        The figure, as wide as a column.
-
-    Raises
-    ------
-    ValueError
-        If columns are missing, or the number of parameters is neither one nor two.
     """
     figure = new_figure(width_cm / INCH, 2.2)
     plot_sweep(table, figure.subplots())
@@ -342,11 +333,6 @@ def learners_figure(
         The column to draw.
     by : str, default "experiment"
         The column of conditions: worlds, tasks, settings.
-
-    Raises
-    ------
-    ValueError
-        As in `plot_learners`, or if the table is empty.
 
     Examples
     --------

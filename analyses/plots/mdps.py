@@ -200,7 +200,7 @@ def state_positions(mdp: MDP) -> Floats:
     edges = _edges(mdp)
     graph = nx.Graph(zip(edges["state"], edges["next_state"], strict=True))
     graph.add_nodes_from(range(mdp.n_states))
-    place = nx.spring_layout(graph, seed=0)
+    place = nx.spring_layout(graph, seed=0)  # the same each time
     return 100 * np.array([place[state] for state in range(mdp.n_states)])
 
 
@@ -212,11 +212,6 @@ def mdps_figure(mdps: Mapping[str, MDP], *, width_cm: float = FULL_WIDTH) -> Fig
     ----------
     mdps : mapping of str to MDP
         Experiment -> example MDP.
-
-    Raises
-    ------
-    ValueError
-        If there is no MDP.
     """
     if not mdps:
         raise ValueError("There are no MDPs to draw.")
@@ -285,6 +280,7 @@ def _draw_graph(mdp: MDP, position: Floats, ax: Axes, rewards: bool) -> None:
         else:
             lines.set_color("0.7")
     else:
+        # Behind what is drawn on it, one line stands for all actions between two states.
         once = ~edges.duplicated(["state", "next_state"]).to_numpy()
         look = _CORRIDOR if is_track else {"linewidths": 0.3, "color": "0.8"}
         lines = LineCollection(list(np.stack((start, end), axis=1)[once]), zorder=0, **look)
@@ -309,6 +305,7 @@ def _draw_walls(mdp: MDP, cell_size: float, colour: str, ax: Axes) -> None:
         linewidth=0.1,
         zorder=0,
     )
+    # Barriers lie between two cells, across the line that joins their centres.
     pairs = state_positions(mdp)[barriers(mdp)]
     if len(pairs):
         along = 0.5 * (pairs[:, 1] - pairs[:, 0])
@@ -330,6 +327,8 @@ def _curves(edges: pd.DataFrame, start: Floats, end: Floats) -> Floats:
     pair = edges.groupby(["state", "next_state"])["action"]
     rank = pair.cumcount().to_numpy()
     count = pair.transform("size").to_numpy()
+    # Bends are less than the distance between columns of states, so that lines of neighbours stay
+    # apart.
     columns = np.unique(np.concatenate((start, end))[:, 0].round(6))
     bend = 0.4 * np.diff(columns).min() if len(columns) > 1 else 0.0
     along = end - start

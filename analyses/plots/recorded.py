@@ -217,11 +217,6 @@ def plot_epochs(
     matplotlib.axes.Axes
         `ax`; ticks show the value expected by chance.
 
-    Raises
-    ------
-    ValueError
-        If columns or the measure are missing.
-
     Examples
     --------
     >>> row = {"measure": "replay_share", "label": "share", "value": 0.2, "ci_low": 0.1,
@@ -325,7 +320,7 @@ def plot_recorded_evidence(
         own["evidence"],
         *(controls.loc[controls["control"] == name, "evidence"] for name in names),
     ]
-    rng = np.random.default_rng(0)
+    rng = np.random.default_rng(0)  # dots are scattered across their row, the same way each time
     for row, values in enumerate(each.to_numpy(dtype=float) for each in rows):
         place = row + rng.uniform(-0.3, 0.3, len(values))
         colours = np.where(own["is_replay"].astype(bool), _REPLAY, "black") if row == 0 else "0.5"
@@ -516,6 +511,7 @@ def predictions_figure(predictions: pd.DataFrame, *, width_cm: float = FULL_WIDT
     ranges = rows.groupby("statistic")[columns].agg(["min", "max"])
     varies = ranges.max(axis=1) > ranges.min(axis=1)
     statistics = [name for name in dict.fromkeys(rows["statistic"]) if varies[name]]
+    # What is the same for all says nothing, but a figure needs a panel.
     statistics = statistics or list(varies.index)
     height = 0.95 + _PREDICTED_ROW * len(place)
     n_columns = fitting_columns(_N_COLUMNS, width_cm - _NAMES, _PANEL)

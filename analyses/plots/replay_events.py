@@ -91,6 +91,7 @@ def stretches(path: Sequence[int], steps: pd.DataFrame) -> list[Stretch]:
         moves = own.loc[own["state"] != own["next_state"], "next_state"].tolist()
         visited = [int(own["state"].iloc[0]), *moves]
         wanted = [int(state) for state in path[piece.begin : piece.end + 1]]
+        # Where an episode made these moves more than once, the latest time counts.
         last = max(k for k in range(len(visited)) if visited[k : k + len(wanted)] == wanted)
         around = slice(max(0, last - _SURROUNDINGS), last + len(wanted) + _SURROUNDINGS)
         found.append(Stretch(piece.episode, tuple(visited[around])))

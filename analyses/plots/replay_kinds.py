@@ -92,6 +92,7 @@ def plot_replay_kinds(
     plot = plot.add(so.Bar(width=0.72, alpha=1, edgewidth=0), so.Stack(), orient="y", legend=False)
     if "ci_low" in bars and bars["ci_low"].notna().any():
         end = bars.groupby("learner")["share"].cumsum()
+        # The interval of a share lies around the end of its bar, which stands on those before.
         ends = {name: end + bars[name] - bars["share"] for name in ("ci_low", "ci_high")}
         plot = whiskers(plot, bars[(bars["share"] > 0) & (end < _WHOLE)].assign(**ends), "x")
     draw(plot.scale(color=nominal(looks), y=so.Nominal(order=learners)), ax)
@@ -199,6 +200,7 @@ def replay_kinds_figure(replay_kinds: pd.DataFrame, *, width_cm: float = FULL_WI
     experiments = in_order(replay_kinds["experiment"], EXPERIMENT_ORDER)
     total = replay_kinds.groupby("learner", observed=True)["count"].sum()
     silent = [str(name) for name in in_order(total.index[total == 0], LEARNER_ORDER)]
+    # If no learner replays anything, all of them are shown.
     if len(silent) == len(total):
         silent = []
     table = replay_kinds[~replay_kinds["learner"].isin(silent)]
@@ -276,11 +278,6 @@ def replay_over_time_figure(
     ----------
     replay_over_time : pandas.DataFrame
         Rows of ``replay_over_time.csv`` of one experiment.
-
-    Raises
-    ------
-    ValueError
-        If columns are missing, the table is empty or holds several experiments.
     """
     columns = ["learner", "time_step", "kind", "count"]
     check_table(replay_over_time, columns, "replay_over_time", empty=False)

@@ -87,6 +87,7 @@ def plot_task(
     True
     """
     place = {node: np.array(pos, dtype=float) for node, pos in task.graph.nodes(data="pos")}
+    # Each corridor once, whichever way its edges lead.
     edges = dict.fromkeys(tuple(sorted(edge)) for edge in task.graph.edges if edge[0] != edge[1])
     shapes: list[Patch] = [Circle(tuple(at), HALF_WIDTH) for at in place.values()]
     for one, other in edges:
@@ -96,6 +97,7 @@ def plot_task(
     ax.add_collection(PatchCollection(shapes, color=_CORRIDOR, linewidths=0, zorder=0))
     x, y = task.position.T
     ax.scatter(x, y, s=2, color=_PLACE, linewidths=0, zorder=1)
+    # Reversed, so that of blocks with one name the first counts.
     barriers_of = {each.name: each.closed for each in reversed(task.blocks)}
     if block is not None and block not in barriers_of:
         raise unknown_name("block", block, barriers_of)
@@ -229,11 +231,6 @@ def task_figure(typical: pd.DataFrame, task: Task, *, width_cm: float = FULL_WID
     matplotlib.figure.Figure
         The figure. The text below the maze says which parts of it are modelling choices, and how
         sequences were chosen.
-
-    Raises
-    ------
-    ValueError
-        If columns are missing, or there is no sequence.
     """
     check_table(typical, [*_COLUMNS, "min_length", "n_path", "n_kind", "n_all"], "typical")
     if typical.empty:

@@ -10,14 +10,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import product
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
 
 from analyses.jobs.cost import DEMAND_VISITS, N_DEMAND_WORLDS
 from analyses.jobs.results import Results
-from analyses.jobs.study import MOST, Piece, Shown, Study, digests
+from analyses.jobs.study import MOST, Piece, Shown, Study, digests, drawn
 from analyses.tables import in_paper_order
 from replay.checks import check_whole
 from replay.demands import count_demands
@@ -25,10 +25,6 @@ from replay.learners import LEARNERS, find_learner
 from replay.worlds.mazes import random_maze
 from replay.worlds.mdp import MDP
 from replay.worlds.trees import deterministic_tree, stochastic_tree
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
-
 
 Builder = Callable[[int, np.random.Generator], MDP]
 
@@ -190,20 +186,13 @@ def _show(plan: DemandsPlan, tables: Mapping[str, pd.DataFrame]) -> Iterator[Sho
     )
 
 
-def _draw(results: Results) -> Iterator[tuple[str, Figure]]:
-    from analyses.studies.reward_figures import demands_figure
-
-    for world, rows in results.read("demands.csv").groupby("world", sort=False):
-        yield f"demands_{world}", demands_figure(rows)
-
-
 STUDY = Study(
     "demands",
     "How do the memory and the operations that learners need grow with the world?",
     plan=lambda size, seed: plan_demands(n_mdps=max(round(3 * size), 1), seed=seed),
     make=_make,
     summarise=_summarise,
-    figures={"demands": _draw},
+    figures={"demands": drawn("reward_figures:demands_figure", "demands.csv", by="world")},
     show=_show,
     command="replay demands",
 )

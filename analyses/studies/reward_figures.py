@@ -164,11 +164,6 @@ def changes_figure(
     ----------
     rates, replay : pandas.DataFrame
         The tables ``change_rates`` and ``change_replay`` of :mod:`analyses.studies.changes`.
-
-    Raises
-    ------
-    ValueError
-        If columns are missing, if there is nothing to draw, or if there are several worlds.
     """
     check_table(rates, ["world", *_RATES], "change_rates", empty=False)
     worlds = rates["world"].unique()
@@ -323,11 +318,6 @@ def plot_demands(
         Words of memory; or the sum of backups, queue operations and comparisons per step.
     looks : mapping of str to dict, optional
         Label, colour and line style by learner; by default the `learner_looks` of the table.
-
-    Raises
-    ------
-    ValueError
-        If columns are missing, or `what` is neither.
 
     Examples
     --------

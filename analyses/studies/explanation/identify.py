@@ -11,7 +11,7 @@ import zlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -23,7 +23,7 @@ from analyses.inference.model_choice import ModelChoice, Simulations, class_name
 from analyses.inference.simulation import as_many
 from analyses.jobs.cost import BYTES_OF_FIGURES, N_DRAWS_EXPLAINED, N_SEQUENCES, WorkCost
 from analyses.jobs.results import Results
-from analyses.jobs.study import MOST, Piece, Runner, Shown, Study
+from analyses.jobs.study import MOST, Piece, Runner, Shown, Study, drawn
 from analyses.reports.explanation import LEVEL
 from analyses.sequences.sequences import Lists
 from analyses.studies.explanation.answers import SURE
@@ -42,10 +42,6 @@ from replay.log.event_log import EventLog
 from replay.tasks import give_laps, replay_laps
 from replay.tasks.published import TASKS
 from replay.worlds.mdp import MDP
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
-
 
 _SAMPLES = 3  # of the sequences of each simulated animal
 _GROUPS = (3, 10)  # animals
@@ -317,15 +313,6 @@ def _time_draws(plan: IdentifiabilityPlan, account: str) -> tuple[str, float]:
     return account, max(working_seconds() - begin, 0.0) / 2
 
 
-def _draw(results: Results) -> Iterator[tuple[str, Figure]]:
-    from analyses.plots.explanation import identifiability_figure
-
-    recovery, confusion = results.read("recovery.csv"), results.read("confusion.csv")
-    for protocol, own in recovery.groupby("protocol", sort=False):
-        of_protocol = confusion["protocol"] == protocol
-        yield f"identifiability_{protocol}", identifiability_figure(own, confusion[of_protocol])
-
-
 _TASKS = ("gupta_2t", "w_track", "barrier_arena", "linear_track", "eight_arm")
 _USUAL_DRAWS = 32  # half of those of an explanation
 
@@ -381,7 +368,11 @@ STUDY = Study(
     ),
     make=_make,
     summarise=_summarise,
-    figures={"identifiability": _draw},
+    figures={
+        "identifiability": drawn(
+            "identifiability_figure", "recovery.csv", "confusion.csv", by="protocol"
+        )
+    },
     show=_show,
     estimate=estimate_identifiability,
     command="replay identifiability",
