@@ -59,7 +59,21 @@ def classes_of_marks(times: Sequence[ArrayLike], marks: Sequence[ArrayLike]) -> 
         if not len(points):
             continue
         order = np.argsort(moments, kind="stable")
-        moments, own = moments[order], _classes(points[order])
+        moments, points = moments[order], points[order]
+        spread = points.std(axis=0)
+        scaled = (points - points.mean(axis=0)) / np.where(spread > 0, spread, 1.0)
+        n_classes = min(max(len(points) // _SPIKES_OF_CLASS, 1), _MOST_CLASSES)
+        rng = np.random.default_rng(_SEED)
+        few = scaled
+        if len(few) > _MOST_FITTED:
+            few = few[rng.choice(len(few), _MOST_FITTED, replace=False)]
+        begin = few[rng.choice(len(few), n_classes, replace=False)]
+        centre, _ = kmeans2(few, begin, minit="matrix")
+        # Classes are numbered along the direction of most variance.
+        _, _, axes = np.linalg.svd(few, full_matrices=False)
+        centre = np.unique(centre, axis=0)
+        found, _ = vq(scaled, centre[np.argsort(centre @ axes[0], kind="stable")])
+        _, own = np.unique(found, return_inverse=True)
         spikes += [moments[own == each] for each in range(own.max() + 1)]
         electrode += [number] * (own.max() + 1)
     return MarkClasses(tuple(spikes), np.array(electrode, dtype=np.int64))
@@ -78,24 +92,6 @@ def describe_classes(spikes: Sequence[Floats], electrode: Ints) -> str:
         f"{n_spikes:,} unsorted spikes of {n_electrodes} electrode{'s' * (n_electrodes != 1)} in "
         f"{len(spikes)} classes of marks"
     )
-
-
-def _classes(marks: Floats) -> Ints:
-    """Find the class of each mark; classes are numbered along the direction of most variance."""
-    spread = marks.std(axis=0)
-    scaled = (marks - marks.mean(axis=0)) / np.where(spread > 0, spread, 1.0)
-    n_classes = min(max(len(marks) // _SPIKES_OF_CLASS, 1), _MOST_CLASSES)
-    rng = np.random.default_rng(_SEED)
-    few = scaled
-    if len(few) > _MOST_FITTED:
-        few = few[rng.choice(len(few), _MOST_FITTED, replace=False)]
-    start = few[rng.choice(len(few), n_classes, replace=False)]
-    centre, _ = kmeans2(few, start, minit="matrix")
-    _, _, axes = np.linalg.svd(few, full_matrices=False)
-    centre = np.unique(centre, axis=0)
-    found, _ = vq(scaled, centre[np.argsort(centre @ axes[0], kind="stable")])
-    _, numbered = np.unique(found, return_inverse=True)
-    return np.asarray(numbered, dtype=np.int64)
 
 
 def exchanged(electrode: NDArray[np.integer], rng: np.random.Generator) -> Ints:

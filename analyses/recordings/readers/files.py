@@ -176,7 +176,30 @@ def find_remote(address: str) -> Remote:
     origin = {"address": address}
     url = address
     if address.startswith("dandi:"):
-        url, origin = _in_archive(address)
+        found = _ASSET.fullmatch(address)
+        if found is None:
+            raise ValueError(
+                "A file of DANDI is named by its dandiset and path, such as "
+                "dandi:000978/sub-1/sub-1_behavior+ecephys.nwb, or dandi:000978@VERSION/...; got "
+                f"{shown(address)}."
+            )
+        number, version, path = found.group(1), found.group(2) or "draft", found.group(3)
+        where = f"{_ARCHIVE}/dandisets/{number}/versions/{version}/assets/?path={quote(path)}"
+        _, listed = _asked(Request(where), address, _LONGEST)
+        try:
+            assets = [each for each in json.loads(listed)["results"] if each["path"] == path]
+        except (LookupError, TypeError, ValueError):
+            raise OSError(
+                f"{urlsplit(_ARCHIVE).netloc} gave no list of files for {address}. Try again later."
+            ) from None
+        if not assets:
+            raise ValueError(
+                f"Dandiset {number} ({version}) has no file {path}: copy its path from its page, "
+                f"dandiarchive.org/dandiset/{number}."
+            )
+        asset = str(assets[0]["asset_id"])
+        url = f"{_ARCHIVE}/assets/{asset}/download/"
+        origin |= {"asset": asset, "version": version}
     answer, _ = _asked(Request(url, headers={"Range": "bytes=0-0"}), address)
     same = "If-Match", str(answer.headers.get("ETag"))
     if not same[1].startswith('"'):  # none, or one that need not change with the content
@@ -190,34 +213,6 @@ def find_remote(address: str) -> Remote:
     if "asset" in origin:
         final = final._replace(query="")  # a signature, which ends soon and is not needed
     return Remote(name_of(address), final.geturl(), same, {**origin, "content": same[1]})
-
-
-def _in_archive(address: str) -> tuple[str, dict[str, str]]:
-    """Find the address of the content of an asset of DANDI, and its origin."""
-    found = _ASSET.fullmatch(address)
-    if found is None:
-        raise ValueError(
-            "A file of DANDI is named by its dandiset and path, such as "
-            "dandi:000978/sub-1/sub-1_behavior+ecephys.nwb, or dandi:000978@VERSION/...; got "
-            f"{shown(address)}."
-        )
-    number, version, path = found.group(1), found.group(2) or "draft", found.group(3)
-    where = f"{_ARCHIVE}/dandisets/{number}/versions/{version}/assets/?path={quote(path)}"
-    _, listed = _asked(Request(where), address, _LONGEST)
-    try:
-        assets = [each for each in json.loads(listed)["results"] if each["path"] == path]
-    except (LookupError, TypeError, ValueError):
-        raise OSError(
-            f"{urlsplit(_ARCHIVE).netloc} gave no list of files for {address}. Try again later."
-        ) from None
-    if not assets:
-        raise ValueError(
-            f"Dandiset {number} ({version}) has no file {path}: copy its path from its page, "
-            f"dandiarchive.org/dandiset/{number}."
-        )
-    asset = str(assets[0]["asset_id"])
-    origin = {"address": address, "asset": asset, "version": version}
-    return f"{_ARCHIVE}/assets/{asset}/download/", origin
 
 
 def _asked(request: Request, address: str, most: int = 0) -> tuple[Any, bytes]:
