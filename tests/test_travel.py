@@ -120,12 +120,15 @@ class Written:
         self.emit = np.zeros((len(likelihood), len(self.jump)))
         held, moving = slice(1, 1 + self.n_held), slice(1 + self.n_held, None)
         self.of_class = np.repeat([0, 1, 2], [1, self.n_held, n_moving])
-        number = np.bincount(self.of_class)
+        # Held, around and drifting places are entered equally often, and each of a sort as well.
+        n_sort = [len(dwellings) - 2] * (len(dwellings) - 2) + [1, 1]
+        share = np.repeat(1 / 3 / np.array(n_sort), n_states) / n_states
+        self.enter = np.concatenate([[1.0], share, np.full(n_moving, 1 / n_moving)])
         for one in range(3):
             for other in range(3):
                 if one != other:
                     block = np.ix_(self.of_class == one, self.of_class == other)
-                    self.jump[block] = 0.01 / number[other]
+                    self.jump[block] = 0.01 * self.enter[self.of_class == other]
         self.jump[0, 0], self.emit[:, 0] = KEPT, likelihood.mean(axis=1)
         for k, (emitted, tau, follows, goes_on) in enumerate(dwellings):
             own = slice(1 + k * n_states, 1 + (k + 1) * n_states)
@@ -149,7 +152,7 @@ class Written:
         if n_classes == 2:  # what left for travel goes to the other class instead
             jump[0, 1:] *= 2.0
             jump[1:, 0] *= 2.0
-        start = 1.0 / n_classes / np.bincount(self.of_class)[self.of_class[own]]
+        start = self.enter[own] / n_classes
         ahead, total = [start * self.emit[0, own]], 0.0
         for row in self.emit[1:, own]:
             total += np.log(ahead[-1].sum())

@@ -7,7 +7,7 @@ another stretch around it. So in each time bin the population is in one of three
 - *dwelling*: a place is held for 20, 40, 80 or 500 ms on average, and then another one is drawn,
   from everywhere or, in half of the cases, with the same heading; or a place is held for 200 ms,
   and those of single time bins are drawn around it, within 10 cm; or a place drifts by 15 cm in
-  100 ms;
+  100 ms; each of the three is as likely;
 - *travelling*: a place moves along the track in one direction at 1, 2, 4, 8 or 16 m/s, by a Poisson
   number of bins in each time bin. At a junction it may go on into any other edge, and at a dead end
   it stops. Where cells have headings, these are those of the travel (*forward*), the opposite ones
@@ -99,6 +99,7 @@ class Travel(NamedTuple):
     stay: Floats
     keeps: Bools  # (n_kinds,): whether a place that is drawn anew has the same heading
     drifts: Bools  # (n_kinds,): whether a place drifts while it is held
+    often: Floats  # (n_kinds,): how often each kind is entered, relative to the mean of all
     # (n_kinds,): the likelihood that it has: that of the place (0), or that around it (1)
     emits: Ints
     # (n_states,): the heading of each state; headings that may follow each other at a junction are
@@ -197,6 +198,9 @@ def travel_model(track: BinnedTrack, time_bin: float, n_states: int) -> Travel:
         stay=np.exp(-dt / np.array(held)),
         keeps=(number >= len(_HELD)) & (number < len(held) - 2),
         drifts=number == len(held) - 1,
+        # What is held, around a place, or drifts is equally likely. If each kind were, drift would
+        # be one of ten, and local walks would pass for travel.
+        often=len(held) / 3 / np.array([len(held) - 2] * (len(held) - 2) + [1, 1]),
         emits=(number == len(held) - 2).astype(np.int64),
         group=group.astype(np.int64),
         size=np.bincount(group).astype(float),
@@ -332,7 +336,7 @@ def travel_evidence(log_likelihoods: ArrayLike, model: Travel) -> Evidence:
     >>> moves = np.log(np.where(np.eye(20) > 0, 0.9, 0.1 / 19))
     >>> found = travel_evidence([moves, moves[[3] * 20]], model)
     >>> found.travel.round().tolist(), found.content.round().tolist()
-    ([11.0, -0.0], [32.0, 52.0])
+    ([10.0, -0.0], [32.0, 51.0])
     """
     given = np.asarray(log_likelihoods, dtype=float)
     check_likelihoods(given.reshape(-1, given.shape[-1]))
@@ -454,7 +458,7 @@ def _dwell(
                 everywhere += drawn[k, g, e]
             for g in range(n_groups):
                 here = drawn[k, g, e] / model.size[g] if model.keeps[k] else everywhere / n_states
-                anew[g, e] = leave * here * scale[e] + entering[e]
+                anew[g, e] = leave * here * scale[e] + entering[e] * model.often[k]
                 drawn[k, g, e] = 0.0
         emits = model.emits[k]
         for x in range(n_states):
@@ -638,7 +642,7 @@ def _smooth(emission: Floats, model: Travel, enters: Floats, way: Floats, speed:
         for k in range(n_kinds):
             for x in range(n_states):
                 kept_places[k, x] *= emission[model.emits[k], t, x, 0] * rescale
-                enter_held += kept_places[k, x]
+                enter_held += model.often[k] * kept_places[k, x]
         enter_held, enter_moving = enter_held / n_held, enter_moving / n_moving
         for v in range(n_speeds):
             for s in range(n_senses):
