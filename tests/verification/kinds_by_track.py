@@ -2,7 +2,8 @@
 
 Rats of ``two_way_rats.py`` run a line, a W or a plus both ways and replay at 13 or 20 times their
 running speed, with other places in the same burst or without; and an animal forages in an arena and
-replays stretches of its run, which turn, and straight lines. Bursts are detected::
+replays stretches of its run, which turn, and straight lines. On tracks, events are bursts, or are
+found in the decoded posterior of all times at which the rat is slow::
 
     python tests/verification/kinds_by_track.py SEED OUT.csv [N_SESSIONS]
 
@@ -18,7 +19,7 @@ from two_way_rats import TRACKS, simulate_two_way_rat
 
 from analyses.intervals import wilson_interval
 from analyses.recordings import Judgement, find_replay
-from analyses.recordings.basics.settings import ARENA
+from analyses.recordings.basics.settings import ARENA, DETECTED_IN, Settings
 from analyses.recordings.recover.simulated_recording import simulated_arena
 
 SPEEDS = (13.0, 20.0)
@@ -36,11 +37,12 @@ def judged(case: dict[str, object], truth: pd.Series, named: pd.Series) -> dict[
 
 
 def on_track(
-    name: str, speed: float, around: tuple[float, float] | None, seed: int
+    name: str, speed: float, around: tuple[float, float] | None, detected_in: str, seed: int
 ) -> pd.DataFrame:
     """Return the true and the found direction of each event of one rat."""
     rat = simulate_two_way_rat(name, speed, seed, around=around)
-    found = find_replay(rat.recording, judgement=Judgement(other_sizes=()), seed=seed)
+    settings, judgement = Settings(detected_in=detected_in), Judgement(other_sizes=())
+    found = find_replay(rat.recording, settings=settings, judgement=judgement, seed=seed)
     longest = found.sequences.sort_values("distance", ascending=False, kind="stable")
     known = longest.drop_duplicates("event").set_index("event")["direction"].astype(str)
     named = found.events["event"].map(known).where(found.events["is_replay"])
@@ -70,13 +72,17 @@ def main() -> None:
     for name in TRACKS:
         for speed in SPEEDS:
             for around, seconds in AROUND.items():
-                made = [on_track(name, speed, seconds, seed + k) for k in range(n_sessions)]
                 case = {"maze": name, "speed": speed, "around": around, "replayed": "runs"}
-                keep(case, pd.concat(made))
+                for source in DETECTED_IN:  # of the same rats
+                    made = [
+                        on_track(name, speed, seconds, source, seed + k) for k in range(n_sessions)
+                    ]
+                    keep(case | {"detected_in": source}, pd.concat(made))
                 seed += n_sessions
     made = pd.concat([in_arena(seed + k) for k in range(n_sessions)])
     for replayed, events in made.groupby("truth"):
-        keep({"maze": "arena", "speed": 16.0, "around": "", "replayed": replayed}, events)
+        keep({"maze": "arena", "speed": 16.0, "around": "", "replayed": replayed,
+              "detected_in": "given"}, events)  # fmt: skip
 
 
 if __name__ == "__main__":

@@ -36,7 +36,9 @@ SENSES = ("forward", "reverse", "undecided")
 
 _BLOCK = 20  # events
 _LOWEST_PROBABILITY = 1e-12  # of a place that another decoder rules out: its logarithm is finite
-_LEAST_SENSE = 0.8  # probability
+# Of the two senses, where cells fire as if they had a heading: of 589 known stretches of
+# development .94 then had the right one, and none the wrong one.
+_LEAST_SENSE, _LEAST_HEADED = 0.95, 0.5  # probabilities
 
 
 class Scored(NamedTuple):
@@ -293,7 +295,8 @@ def _stretches(
     table, paths = [], []
     for number, each in enumerate(stretches_of(found, model)):
         part, sense = slice(each.first, each.last), SENSES[2]
-        if max(each.forward, each.reverse) > _LEAST_SENSE:
+        headed = each.forward + each.reverse
+        if max(each.forward, each.reverse) > _LEAST_SENSE * headed and headed > _LEAST_HEADED:
             sense = SENSES[int(each.reverse > each.forward)]
         bins = each.ways % track.n_bins
         table.append(
