@@ -39,7 +39,7 @@ FEW = 10  # sequences found, below which `replay explain` warns
 QUICK = Judgement(n_shuffles=49, other_sizes=())
 KEPT = 1500
 WAYS = ("as_true", "as_recorded")
-TRACKS = ("linear_track", "w_track", "gupta_2t")  # a line, a fork, and loops
+TRACKS = ("w_track", "linear_track")  # a fork and a line
 
 
 class Laps(NamedTuple):
