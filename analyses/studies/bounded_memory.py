@@ -30,6 +30,7 @@ CAPACITIES: dict[str, tuple[int, ...]] = {
 }
 """Rule of forgetting -> the bounds to be simulated, in episodes or in transitions."""
 
+_LEARNER = "prioritized_sweeping"  # the only one whose model of the world can be bounded
 _EXPERIMENTS = ("deterministic_tree", "stochastic_tree", "maze")
 _STEPS = {"maze": 100_000}
 
@@ -38,13 +39,12 @@ def measure_bounded_memory(
     experiment: str,
     index: int = 0,
     *,
-    learner: str = "prioritized_sweeping",
     capacities: Mapping[str, Sequence[float]] = CAPACITIES,
     n_seeds: int = 2,
     n_steps: int | None = None,
     seed: int = 0,
 ) -> pd.DataFrame:
-    """Simulate a learner in one world with memories of several sizes and the same seeds.
+    """Simulate prioritized sweeping in one world with memories of several sizes and the same seeds.
 
     `capacities` are the bounds of each rule of forgetting; an unbounded memory is added to each.
     One row per memory: `n_transitions`, the largest number held at once, including a new one that
@@ -64,9 +64,9 @@ def measure_bounded_memory(
     rows = []
     for retention, bounds in capacities.items():
         for capacity in (*bounds, np.inf):
-            params = paper.parameters[learner]._asdict()
+            params = paper.parameters[_LEARNER]._asdict()
             params |= {"retention": retention, "capacity": capacity}
-            found = find_learner(learner, params)
+            found = find_learner(_LEARNER, params)
             seeds = [paper.run_seed(index, run, seed) for run in range(n_seeds)]
             runs = [simulate(mdp, found, n_steps=n, seed=each, log="none") for each in seeds]
             rate = np.mean([run.window_rewards.sum() / n for run in runs])

@@ -74,7 +74,6 @@ def simulated_replays(
     *,
     animals: Iterable[int] = range(20),
     seed: int = 0,
-    behaviour: str = "given",
     counts: str = "place sequences",
 ) -> Replays:
     """Simulate animals in a task, and classify all their replay in pauses.
@@ -99,9 +98,7 @@ def simulated_replays(
     runs = (
         (animal, run.log, run.laps)
         for animal in numbers
-        for run in [
-            run_task(task, learner, params, seed=animal_seed(seed, animal), behaviour=behaviour)
-        ]
+        for run in [run_task(task, learner, params, seed=animal_seed(seed, animal))]
     )
     return replays_of(task, runs, counts)
 
