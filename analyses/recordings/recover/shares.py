@@ -128,12 +128,31 @@ def _scaled(replay: Replay, seen: pd.DataFrame, tables: list[pd.DataFrame]) -> R
 
 
 def _chosen(replay: Replay, seen: pd.DataFrame, tables: list[pd.DataFrame]) -> Replay:
-    """Choose from the paths so far as many of each as explain what is seen.
+    """Choose from the paths so far as many of each as explain what is seen."""
+    table = pd.concat(tables, ignore_index=True)
+    weight, is_found = number_of_each(seen, table), table["distance"] > 0
+    return Replay(
+        table["true_kind"].to_numpy(dtype=object),
+        table["true_length"].to_numpy(dtype=float),
+        table["true_speed"].to_numpy(dtype=float),
+        weight,
+        _gain(seen) / _gain(table[is_found], weight[is_found]),
+    )
+
+
+def _gain(table: pd.DataFrame, weight: float | Floats = 1.0) -> float:
+    """Measure spikes in events, relative to running with their gain along their decoded paths."""
+    expected = table["gain"] * table["expected"]
+    with np.errstate(divide="ignore", invalid="ignore"):  # what cannot be is refused later
+        return float((weight * table["n_spikes"]).sum() / (weight * expected).sum())
+
+
+def number_of_each(seen: pd.DataFrame, table: pd.DataFrame) -> Floats:
+    """Estimate how many of each simulated path there are, given the events that were found.
 
     What would be found of a path, and as which kind, is what was found of those of its kind that
     are most similar to it, moved by the difference of their lengths and durations.
     """
-    table = pd.concat(tables, ignore_index=True)
     looked, look = (_logs(each, "distance", "lasts") for each in (seen, table))
     path = _logs(table, "true_length", "true_lasts")
     codes, _ = pd.factorize(table["true_kind"])
@@ -152,21 +171,7 @@ def _chosen(replay: Replay, seen: pd.DataFrame, tables: list[pd.DataFrame]) -> R
         of_each /= of_each.sum(axis=1, keepdims=True)
         share = of_each.mean(axis=0)
     # For each path that is found, there are those that are missed.
-    weight = np.asarray(of_each.sum(axis=0) / recall)
-    return Replay(
-        table["true_kind"].to_numpy(dtype=object),
-        table["true_length"].to_numpy(dtype=float),
-        table["true_speed"].to_numpy(dtype=float),
-        weight,
-        _gain(seen) / _gain(table[is_found], weight[is_found]),
-    )
-
-
-def _gain(table: pd.DataFrame, weight: float | Floats = 1.0) -> float:
-    """Measure spikes in events, relative to running with their gain along their decoded paths."""
-    expected = table["gain"] * table["expected"]
-    with np.errstate(divide="ignore", invalid="ignore"):  # what cannot be is refused later
-        return float((weight * table["n_spikes"]).sum() / (weight * expected).sum())
+    return np.asarray(of_each.sum(axis=0) / recall)
 
 
 def _logs(table: pd.DataFrame, *columns: str) -> Floats:
