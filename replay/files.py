@@ -53,14 +53,7 @@ _KINDS = {stat.S_IFDIR: "folder", stat.S_IFIFO: "pipe", stat.S_IFLNK: "link"}
 
 
 def check_path(name: str, path: object) -> Path:
-    """Check the path of a file or folder.
-
-    Examples
-    --------
-    >>> check_path("folder", None)
-    Traceback (most recent call last):
-    TypeError: folder must be the path of a file or folder, got None.
-    """
+    """Check the path of a file or folder."""
     if not isinstance(path, str | os.PathLike):
         raise TypeError(f"{name} must be the path of a file or folder, got {shown(path)}.")
     text = check_text(name, os.fspath(path))
@@ -123,14 +116,7 @@ def _cut(name: str) -> str:
 
 
 def check_file(path: str | os.PathLike[str]) -> Path:
-    """Check that a path leads to a file; a pipe could block, and a device never end.
-
-    Examples
-    --------
-    >>> check_file("nowhere.npz")
-    Traceback (most recent call last):
-    FileNotFoundError: There is no file nowhere.npz.
-    """
+    """Check that a path leads to a file; a pipe could block, and a device never end."""
     path = check_path("path", path)
     try:
         found = path.stat()
@@ -150,14 +136,7 @@ def _check_kind(path: Path, found: os.stat_result) -> None:
 
 @contextmanager
 def opened(path: str | os.PathLike[str]) -> Iterator[BufferedReader]:
-    """Open a file for reading, after `check_file`.
-
-    Examples
-    --------
-    >>> with opened(__file__) as file:
-    ...     file.read(0)
-    b''
-    """
+    """Open a file for reading, after `check_file`."""
     path = check_file(path)
     with open(path, "rb", opener=lambda name, flags: os.open(name, flags | _NO_WAIT)) as file:
         _check_kind(path, os.fstat(file.fileno()))  # it may have changed since
@@ -165,13 +144,7 @@ def opened(path: str | os.PathLike[str]) -> Iterator[BufferedReader]:
 
 
 def read_file(path: str | os.PathLike[str]) -> bytes:
-    """Read a whole file whose text is to be parsed, after `check_file` and if memory suffices.
-
-    Examples
-    --------
-    >>> read_file(__file__).startswith(b'"')
-    True
-    """
+    """Read a whole file whose text is to be parsed, after `check_file` and if memory suffices."""
     with opened(path) as file:
         size = os.fstat(file.fileno()).st_size
         check_fits(_PARSED * size, f"the contents of {path}")
@@ -231,12 +204,6 @@ def read_table(path: str | os.PathLike[str], texts: Iterable[str] = ()) -> pd.Da
     """Read a table, from ``.parquet`` or else CSV.
 
     The columns `texts` of a CSV file hold text, even if it is 001 or NA; an empty cell is missing.
-
-    Examples
-    --------
-    >>> read_table("table.csv")
-    Traceback (most recent call last):
-    FileNotFoundError: There is no file table.csv.
     """
     path = check_file(path)
     try:
@@ -309,17 +276,7 @@ def name_beside(path: Path) -> Path:
 
 @contextmanager
 def replacing(path: str | os.PathLike[str]) -> Iterator[Path]:
-    """Write a file under a temporary name, and move it to its place when it is complete.
-
-    Examples
-    --------
-    >>> import tempfile
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     with replacing(Path(folder) / "note.txt") as beside:
-    ...         _ = beside.write_text("all of it")
-    ...     [path.name for path in Path(folder).iterdir()]
-    ['note.txt']
-    """
+    """Write a file under a temporary name, and move it to its place when it is complete."""
     path = Path(path)
     path.parent.mkdir(parents=True, exist_ok=True)
     if path.is_dir() and not path.is_symlink():
@@ -353,18 +310,6 @@ def damaged_files(listing: str | os.PathLike[str], root: Path) -> list[str]:
 
     Links count as changed. A list with the name of a file that is not in the folder is damaged
     itself.
-
-    Examples
-    --------
-    >>> import tempfile
-    >>> with tempfile.TemporaryDirectory() as name:
-    ...     root = Path(name)
-    ...     _ = (root / "note.txt").write_text("all of it")
-    ...     write_checksums(root / "note.sha256", [root / "note.txt"], root)
-    ...     before = damaged_files(root / "note.sha256", root)
-    ...     _ = (root / "note.txt").write_text("all of jt")
-    ...     before, damaged_files(root / "note.sha256", root)
-    ([], ['note.txt'])
     """
     listing = Path(listing)
     own = listing.relative_to(root).as_posix()
@@ -446,13 +391,7 @@ def remove_folder(path: Path) -> None:
 
 
 def is_leftover(path: Path) -> bool:
-    """Whether a file or folder is temporary: being written, or left by a killed process.
-
-    Examples
-    --------
-    >>> is_leftover(name_beside(Path("note.txt"))), is_leftover(Path("note.txt"))
-    (True, False)
-    """
+    """Whether a file or folder is temporary: being written, or left by a killed process."""
     return bool(_LEFTOVER.fullmatch(path.name))
 
 
@@ -461,17 +400,6 @@ def exclusive(path: str | os.PathLike[str]) -> Iterator[None]:
     """Hold a lock that only one process at a time can have.
 
     The operating system releases it when the process ends, however it ends.
-
-    Examples
-    --------
-    >>> import tempfile
-    >>> with tempfile.TemporaryDirectory() as folder, exclusive(Path(folder) / ".lock"):
-    ...     try:
-    ...         with exclusive(Path(folder) / ".lock"):
-    ...             pass
-    ...     except BlockingIOError:
-    ...         print("taken")
-    taken
     """
     path = Path(path)
     with suppress(FileNotFoundError):

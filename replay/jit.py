@@ -310,42 +310,17 @@ _LEAN: dict[str, Any] = {"_nrt": False, "forceinline": True}
 
 
 def inlined(function: _Function) -> _Function:
-    """Mark a function that a `loop_kernel` calls; it allocates nothing and is always inlined.
-
-    Examples
-    --------
-    >>> @inlined
-    ... def double(number):
-    ...     return 2 * number
-    >>> double(4)
-    8
-    """
+    """Mark a function that a `loop_kernel` calls; it allocates nothing and is always inlined."""
     return _within(function, _OURS | _LEAN | {"error_model": "numpy"})
 
 
 def jitable(function: _Function) -> _Function:
-    """Mark a function that kernels call.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> @jitable
-    ... def halves(number):
-    ...     return np.full(2, number / 2)
-    >>> halves(4).tolist()
-    [2.0, 2.0]
-    """
+    """Mark a function that kernels call."""
     return _within(function, _OURS)
 
 
 def own_code(function: _Function) -> _Function:
-    """Mark a function of a user's learner: every index is checked.
-
-    Examples
-    --------
-    >>> own_code(len)([1])
-    1
-    """
+    """Mark a function of a user's learner: every index is checked."""
     return _within(function, {"boundscheck": True})
 
 
@@ -358,18 +333,6 @@ def loop_kernel(function: _Function, what: str | None = "") -> _Function:
     """Compile a loop over many steps that allocates nothing, and keep it on disk.
 
     When it is compiled, a line says `what` for, such as a learner; None: nothing is said.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> @loop_kernel
-    ... def fill(values, number):
-    ...     for i in range(len(values)):
-    ...         values[i] = number
-    >>> values = np.zeros(2)
-    >>> fill(values, 1.0)
-    >>> values.tolist()
-    [1.0, 1.0]
     """
     return cached(function, _OPTIONS | {"_nrt": False, "pipeline_class": LoopCompiler}, what)
 
@@ -393,13 +356,7 @@ def kernel(function: _Function) -> _Function:
 
 
 def uncached_kernel(function: _Function, what: str = "") -> _Function:
-    """Compile a function that calls code from outside this project, for this process only.
-
-    Examples
-    --------
-    >>> uncached_kernel(lambda number: number + 1)(1)
-    2
-    """
+    """Compile a function that calls code from outside this project, for this process only."""
     announce(what)
     compiled: _Function = numba.njit(**_OPTIONS)(function)
     return compiled

@@ -46,13 +46,7 @@ def sources_digest(*modules: str) -> str:
 
 
 def sources_of(function: Callable[..., Any]) -> frozenset[Path]:
-    """List the files from which a function is compiled: its own, and all files that it imports.
-
-    Examples
-    --------
-    >>> sorted(file.name for file in sources_of(sources_digest))
-    ['sources.py']
-    """
+    """List the files from which a function is compiled: its own, and all files that it imports."""
     found: set[Path] = set()
     _collect(function, found, set())
     return _closure(frozenset(found))
@@ -136,13 +130,7 @@ def _text(file: Path) -> bytes:
 
 
 def are_unchanged(files: frozenset[Path]) -> bool:
-    """Whether files are unchanged since this process began, so that they match the code in memory.
-
-    Examples
-    --------
-    >>> are_unchanged(frozenset([Path("my_learner.py")]))
-    False
-    """
+    """Whether files are as when this process began, so that they match the code in memory."""
     return all(file in _ALL and _stamp(file) == _ALL[file] for file in files)
 
 
@@ -156,13 +144,7 @@ def _stamp(file: Path) -> tuple[int, int, int] | None:
 
 @cache
 def digest_of(files: frozenset[Path]) -> str:
-    """Compute the digest of some files and of the settings that change compiled code.
-
-    Examples
-    --------
-    >>> len(digest_of(sources_of(sources_digest)))
-    12
-    """
+    """Compute the digest of some files and of the settings that change compiled code."""
     versions = (platform.python_version(), numba.__version__, np.__version__)
     switches = (_settings.BOUNDSCHECK, _settings.DEBUGINFO_DEFAULT, _settings.OPT)
     digest = hashlib.sha256(repr((versions, switches)).encode())

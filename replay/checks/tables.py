@@ -55,11 +55,6 @@ def check_table(
     """Check that an object is a table that has certain columns, each once.
 
     It is returned unchanged.
-
-    Examples
-    --------
-    >>> len(check_table(pd.DataFrame({"state": [0]}), ["state"], "steps"))
-    1
     """
     if not isinstance(table, pd.DataFrame):
         raise TypeError(f"{name} must be a DataFrame, got {type(table).__name__}.")
@@ -159,10 +154,6 @@ def check_seconds(time: Floats, what: str) -> None:
     """Warn if steps are so far apart that their times can hardly be in seconds.
 
     `what` is the subject of the message; times may be NaN.
-
-    Examples
-    --------
-    >>> check_seconds(np.array([0.0, 0.4, 1.1]), "The column 'time' of steps")
     """
     gaps = np.diff(time[~np.isnan(time)])
     usual = float(np.median(gaps)) if len(gaps) else 0.0

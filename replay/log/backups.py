@@ -43,11 +43,6 @@ def uninitialised(n_rows: int, dtype: DTypeLike) -> NDArray[Any]:
 
     Touching new memory of the operating system takes longer than a learner's step. The array
     shares its memory with no other.
-
-    Examples
-    --------
-    >>> len(uninitialised(3, np.float64))
-    3
     """
     n_bytes = n_rows * np.dtype(dtype).itemsize
     if not _SMALLEST <= n_bytes <= _MOST_BYTES // 2:
@@ -185,13 +180,7 @@ class BackupBuffer(NamedTuple):
 
 
 def backup_buffer(capacity: int, keep: str, evaluates: bool = False) -> BackupBuffer:
-    """Make an empty buffer; `keep` is "replay" or "all".
-
-    Examples
-    --------
-    >>> backup_buffer(100, "all").rows.shape
-    (100,)
-    """
+    """Make an empty buffer; `keep` is "replay" or "all"."""
     counter = np.zeros(6, dtype=np.int64)
     counter[_PAUSE] = -len(PHASES) - 1  # before any
     evaluations = uninitialised(capacity, EVALUATION) if evaluates else None
@@ -200,14 +189,7 @@ def backup_buffer(capacity: int, keep: str, evaluates: bool = False) -> BackupBu
 
 
 def renew(buffer: BackupBuffer, capacity: int) -> tuple[tuple[NDArray[np.void], ...], BackupBuffer]:
-    """Return what is `filled` of a buffer, and an empty buffer for the backups that follow.
-
-    Examples
-    --------
-    >>> tables, buffer = renew(backup_buffer(5, "all"), 100)
-    >>> len(tables[0]), len(buffer.rows)
-    (0, 100)
-    """
+    """Return what is `filled` of a buffer, and an empty buffer for the backups that follow."""
     tables = filled(buffer)
     buffer.counter[_FIRST_ROW] += buffer.counter[_FILL]
     buffer.counter[_FILL] = 0

@@ -158,11 +158,6 @@ def schema_of(name: str, columns: Iterable[str]) -> pa.Schema:
     """Return the schema of a table, including columns that only some logs have.
 
     In `runs` that is `forgets_at_end`, in `steps` the demands of :mod:`replay.demands`.
-
-    Examples
-    --------
-    >>> schema_of("steps", ["state", "words"]).names[-2:]
-    ['truncated', 'words']
     """
     present = set(columns)
     more = ((key, kind) for key, kind in _IN_SOME_LOGS[name].items() if key in present)
@@ -172,13 +167,7 @@ def schema_of(name: str, columns: Iterable[str]) -> pa.Schema:
 def complete(
     name: str, table: Any, steps: Columns | None = None, excerpt: Excerpt = WHOLE_RUN
 ) -> Columns:
-    """Convert a table to its schema and derive the columns that it lacks.
-
-    Examples
-    --------
-    >>> complete("steps", {"state": [0, 1], "next_state": [1, 2]})["step"]
-    array([0, 1])
-    """
+    """Convert a table to its schema and derive the columns that it lacks."""
     if isinstance(table, Rows):
         table = table.columns(name)
     if not isinstance(table, Mapping | pd.DataFrame):
@@ -327,13 +316,7 @@ def _check_order(name: str, column: str, values: NDArray[Any], run: NDArray[Any]
 
 
 def to_frame(columns: Columns) -> pd.DataFrame:
-    """Make a DataFrame of a complete table without copying it.
-
-    Examples
-    --------
-    >>> to_frame(complete("steps", {"state": [0, 1], "next_state": [1, 2]})).shape
-    (2, 10)
-    """
+    """Make a DataFrame of a complete table without copying it."""
     if "phase" in columns:
         phase = pd.Categorical.from_codes(columns["phase"], categories=pd.Index(PHASES))
         return pd.DataFrame({**columns, "phase": phase}, copy=False)

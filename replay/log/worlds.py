@@ -76,13 +76,7 @@ _BASE = np.int64(1) << 31
 
 
 def check_closed(closed: object, mdp: MDP | None) -> ClosedMoves:
-    """Check the closed moves of a log.
-
-    Examples
-    --------
-    >>> check_closed({5: [(0, 1)]}, None)
-    {5: ((0, 1),)}
-    """
+    """Check the closed moves of a log."""
     if not isinstance(closed, Mapping):
         raise TypeError(
             "closed must be a dict of step to the moves that are closed from then on, such as "
@@ -161,18 +155,7 @@ def write_mdps(mdps: Mapping[str, MDP], folder: str | Path) -> None:
 
 
 def read_mdps(folder: str | Path) -> dict[str, MDP]:
-    """Read the MDPs that `write_mdps` wrote: name -> MDP, in alphabetical order.
-
-    Examples
-    --------
-    >>> import tempfile
-    >>> from replay.worlds.mazes import from_ascii
-    >>> maze = from_ascii("S.G")
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     write_mdps({"corridor": maze}, folder)
-    ...     read_mdps(folder)["corridor"] == maze
-    True
-    """
+    """Read the MDPs that `write_mdps` wrote: name -> MDP, in alphabetical order."""
     return {path.stem: read_mdp(path) for path in sorted(Path(folder).glob("[!.]*.json"))}
 
 
