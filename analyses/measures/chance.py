@@ -156,7 +156,7 @@ def distinct(sequences: Ints) -> Ints:
 
 
 def _sequences_per_event(
-    replays: Replays, *, null: Callable[[Columns, np.random.Generator, Track], Columns]
+    replays: Replays, *, null: Callable[[Columns, np.random.Generator, Ints], Columns]
 ) -> pd.DataFrame:
     """Sequences per pause with replay (number). Null: the same for places drawn by chance.
 
@@ -174,7 +174,8 @@ def _sequences_per_event(
     n_events = np.bincount(of_event, minlength=len(animals))
     track = Track.of(graph_of_task(replays.task))
     found = {"event": event, "place": table["place"].to_numpy()}
-    drawn = null(found, np.random.default_rng(_SEED), track)
+    edges = np.array([move for a, b in track.graph.edges for move in ((a, b), (b, a))])
+    drawn = null(found, np.random.default_rng(_SEED), edges.reshape(-1, 2))
     # A place that stays active counts once.
     kept = np.diff(drawn["event"], prepend=-1) != 0
     kept |= np.diff(drawn["place"], prepend=-1) != 0
@@ -186,13 +187,6 @@ def _sequences_per_event(
     return rows(animals, value, expected, n)
 
 
-def _at_random(
-    found: Columns, rng: np.random.Generator, track: Track
-) -> dict[str, NDArray[np.integer]]:
-    ends = np.array([edge for a, b in track.graph.edges for edge in ((a, b), (b, a))])
-    return random_edges(found, rng, edges=ends.reshape(-1, 2))
-
-
 CHANCE_STATISTICS: dict[str, Statistic] = {
     "beyond_shuffled_places": Statistic(
         "sequences per pause with replay, beyond shuffled places",
@@ -200,7 +194,10 @@ CHANCE_STATISTICS: dict[str, Statistic] = {
     ),
     "beyond_random_edges": Statistic(
         "sequences per pause with replay, beyond edges at random",
-        partial(_sequences_per_event, null=_at_random),
+        partial(
+            _sequences_per_event,
+            null=lambda found, rng, edges: random_edges(found, rng, edges=edges),
+        ),
     ),
 }
 
