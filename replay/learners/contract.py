@@ -551,6 +551,11 @@ def known_world(parameter: str, mdp: MDP | None, n_actions: int) -> MDP:
     return mdp
 
 
+def known_moves(parameter: str, mdp: MDP | None, n_actions: int) -> Int32s:
+    """Check that the world is known before the first step; return its `likeliest_outcomes`."""
+    return likeliest_outcomes(known_world(parameter, mdp, n_actions))
+
+
 def likeliest_outcomes(mdp: MDP) -> Int32s:
     """Return the most probable next state of each pair of state and action.
 

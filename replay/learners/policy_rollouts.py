@@ -60,8 +60,7 @@ from replay.learners.contract import (
     Pause,
     Sizes,
     Transition,
-    known_world,
-    likeliest_outcomes,
+    known_moves,
 )
 from replay.log.backups import EPISODE_END, ONLINE, START, STEP, TRACE, BackupBuffer, record
 from replay.parts import experiences
@@ -164,12 +163,11 @@ def init(params: Params, sizes: Sizes) -> Memory:
 def explore(params: Params, memory: Memory, mdp: MDP | None) -> None:
     """Note where each action leads, if that is known; no reward is."""
     if params.pre_explored:
-        mdp = known_world("pre_explored", mdp, memory.action_values.shape[1])
-        next_state = likeliest_outcomes(mdp)
-        for s, a in zip(*np.nonzero(next_state >= 0), strict=True):
+        next_state = known_moves("pre_explored", mdp, memory.action_values.shape[1])
+        for s, a in np.argwhere(next_state >= 0):
             outcome = memory.experiences.rows[experiences.experience_at(memory.experiences, s, a)]
             outcome["next_state"] = next_state[s, a]
-            outcome["terminated"] = mdp.terminal[next_state[s, a]]
+            outcome["terminated"] = next_state[next_state[s, a], 0] < 0  # no move leads on
 
 
 def most_backups(params: Params, memory: Memory) -> int:

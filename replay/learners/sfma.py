@@ -53,8 +53,7 @@ from replay.learners.contract import (
     Pause,
     Sizes,
     Transition,
-    known_world,
-    likeliest_outcomes,
+    known_moves,
 )
 from replay.log.backups import ONLINE, REST, BackupBuffer, record
 from replay.parts import pauses
@@ -224,7 +223,7 @@ def explore(params: Params, memory: Memory, mdp: MDP | None) -> None:
     """Learn all moves of the world before they are made, with preplay."""
     if params.preplay > 0.0:
         n_actions = memory.action_values.shape[1]
-        next_state = likeliest_outcomes(known_world("preplay", mdp, n_actions))
+        next_state = known_moves("preplay", mdp, n_actions)
         weight = params.similarity_discount / n_actions
         _expect_moves(memory.experiences, memory.similarity, next_state, params.preplay, weight)
 

@@ -62,15 +62,7 @@ from numpy.random import Generator
 from replay.checks.arrays import Bools, Floats
 from replay.jit import inlined, kernel
 from replay.learners import ranges
-from replay.learners.contract import (
-    Between,
-    Description,
-    Pause,
-    Sizes,
-    Transition,
-    known_world,
-    likeliest_outcomes,
-)
+from replay.learners.contract import Between, Description, Pause, Sizes, Transition, known_moves
 from replay.learners.value_free import act, most_backups, n_words
 from replay.log.backups import REST, BackupBuffer, reactivate
 from replay.parts.experiences import Numbering, join, numbering
@@ -396,7 +388,7 @@ def explore(params: Params, memory: Memory, mdp: MDP | None) -> None:
     """Compute the least autocorrelated propagator of the world's graph, if it is asked for."""
     if params.least_autocorrelated:
         n_actions = memory.action_values.shape[1]
-        next_state = likeliest_outcomes(known_world("least_autocorrelated", mdp, n_actions))
+        next_state = known_moves("least_autocorrelated", mdp, n_actions)
         for s, a in np.argwhere(next_state >= 0):
             join(memory.known, memory.is_linked, s, next_state[s, a])
         n = int(memory.known.n[0])

@@ -66,15 +66,7 @@ from replay.learners.bayes_adaptive.belief_tree import (
     BeliefTree,
     Params,
 )
-from replay.learners.contract import (
-    Description,
-    Known,
-    Pause,
-    Sizes,
-    Transition,
-    known_world,
-    likeliest_outcomes,
-)
+from replay.learners.contract import Description, Known, Pause, Sizes, Transition, known_moves
 from replay.log.backups import EPISODE_END, ONLINE, REST, START, STEP, BackupBuffer, record
 from replay.parts import pauses
 from replay.parts.pauses import Earnings
@@ -146,11 +138,11 @@ def init(params: Params, sizes: Sizes) -> Memory:
 def explore(params: Params, memory: Memory, mdp: MDP | None) -> None:
     """Note where each move would lead, if the maze is seen."""
     if params.untried == SEEN:
-        next_state = likeliest_outcomes(known_world("untried", mdp, memory.way_back.shape[1]))
+        next_state = known_moves("untried", mdp, memory.way_back.shape[1])
         for s, a in np.argwhere(next_state >= 0):
             if next_state[s, a] != s:
                 memory.known.next_state[s, a] = next_state[s, a]
-                memory.known.ends[s, a] = next_state[next_state[s, a], 0] < 0
+                memory.known.ends[s, a] = next_state[next_state[s, a], 0] < 0  # no move leads on
 
 
 def most_backups(params: Params, memory: Memory) -> int:
