@@ -176,7 +176,7 @@ def opened_parquet(path: str | os.PathLike[str]) -> Iterator[pq.ParquetFile]:
 
 
 def _text_bytes(path: str | os.PathLike[str], column: str, has_prefixes: bool) -> int:
-    """Count the bytes of texts, of which a file holds equal ones, or equal prefixes, once."""
+    """Count the bytes of texts; a file holds equal ones, or equal prefixes, only once."""
     n_bytes = 0
     with (
         opened(path) as source,

@@ -423,7 +423,7 @@ def test_places_are_drawn_in_their_world():
     env = place_code(MAZE, noise=0.0)
     run = simulate(env, "q_learning", encoder=KMeans(N_STATES, 400), n_steps=90, seed=1)
     assert run.in_places(MAZE).mdp is MAZE
-    with pytest.raises(ValueError, match="has 4 states, and the environment told of state"):
+    with pytest.raises(ValueError, match="has 4 states, and the run was in state"):
         run.in_places(from_ascii("S..G"))
     with pytest.raises(TypeError, match="mdp must be an MDP, got 7"):
         run.in_places(7)

@@ -103,7 +103,7 @@ def test_detection_leaves_out_what_a_study_would_not_have_counted(criteria, kept
     assert [path.tolist() for path in found.sequences["states"]] == expected
     assert [path.tolist() for path in found.states.arrays()] == expected
     assert found.detection == Detection(**criteria)
-    with pytest.raises(ValueError, match="3 sequences need as many lists of states, got 0"):
+    with pytest.raises(ValueError, match="3 sequences need a list of states each, got 0"):
         replace(tables, states=Lists.of([]))
 
 

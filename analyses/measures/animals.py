@@ -433,7 +433,7 @@ def over_animals(per_animal: pd.DataFrame, by: Sequence[str] = ("statistic",)) -
     means = mean_interval(rows, "value", by).set_index(by)
     table = means.rename(columns={"mean": "value", "n": "n_animals"}).join(counts).reset_index()
     n, share = table["n_above"] + table["n_below"], table["chance_above"]
-    # Two-sided: twice the smaller tail, each of which includes what was found.
+    # Two-sided: twice the smaller tail; both tails include what was found.
     sides = binom.cdf(table["n_above"], n, share), binom.sf(table["n_above"] - 1, n, share)
     columns = ["value", "ci_low", "ci_high", "null", "p", "n_animals", "n_above", "n_below"]
     columns += ["chance_above", "n_chains"]

@@ -160,7 +160,7 @@ def _sequences_per_event(
 ) -> pd.DataFrame:
     """Sequences per pause with replay (number). Null: the same for places drawn by chance.
 
-    The places of each pause in random order, or as many, the ends of random edges of the track. NaN
+    The places of each pause in random order, or equally many ends of random edges of the track. NaN
     for causal chains, as a null for causes would require another learner.
     """
     animals = replays.animals
@@ -260,7 +260,7 @@ def _exponent(replays: Replays) -> pd.DataFrame:
     if not len(sequences) or min_length < _FEWEST:
         return rows(animals, np.nan, np.nan, n)
     walked = paths(replays, sequences)
-    # The first places alone: as many as the shortest sequence has.
+    # The first places alone, so many that the shortest sequence has all of them.
     at = nodes.number[walked.flat[walked.begin[:-1, None] + np.arange(min_length)]]
     row, walks = walks_like(replays, sequences)
     value, null = (

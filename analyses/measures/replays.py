@@ -88,7 +88,7 @@ class Replays:
         """Refuse places of other sequences."""
         if len(self.states.length) != len(self.sequences):
             raise ValueError(
-                f"{len(self.sequences)} sequences need as many lists of states, got "
+                f"{len(self.sequences)} sequences need a list of states each, got "
                 f"{len(self.states.length)}: replace both."
             )
 

@@ -101,7 +101,7 @@ def kinds_in_places(run: Any) -> pd.DataFrame:
     Parameters
     ----------
     run : Run
-        Of an environment that tells its true states; without an encoder both kinds are the same.
+        Of an environment that gives its true states; without an encoder both kinds are the same.
 
     Returns
     -------
@@ -112,7 +112,7 @@ def kinds_in_places(run: Any) -> pd.DataFrame:
     Raises
     ------
     ValueError
-        If the environment does not tell its true states.
+        If the environment does not give its true states.
 
     Examples
     --------
@@ -150,7 +150,7 @@ def find_segments(backups: pd.DataFrame, min_length: int = 5) -> pd.DataFrame:
     if min_length < 2:
         raise ValueError(f"A segment has at least 2 states; got min_length={min_length}.")
     replayed = backups.loc[backups["event"] >= 0, columns]
-    # An n-step backup is one pop of several rows, the last of which is the newest step.
+    # An n-step backup is one pop of several rows; the last row is the newest step.
     last = replayed.drop_duplicates(["run", "event", "pop"], keep="last")
     state, next_state, run, event = (
         last[name].to_numpy() for name in ("state", "next_state", "run", "event")

@@ -241,7 +241,7 @@ def _measure(memory: Memory, origin: int) -> None:
 def _drawn_move(
     params: Params, memory: Memory, here: int, landmark: int, rng: Generator
 ) -> tuple[int, float]:
-    """Draw the next place, by number, and tell its probability; -1 if there is none."""
+    """Draw the next place, by number, and return its probability, too; -1 if there is none."""
     n, distance, weights = memory.known.n[0], memory.distance, memory.weights
     n_moves, n_back = 0, 0
     for j in range(n):

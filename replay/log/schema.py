@@ -282,10 +282,12 @@ def check_values(
         later = np.flatnonzero(cause >= 0)
         for row in later[~join(columns, later, (first + cause)[later])][:1]:
             named = first[row] + cause[row]
-            told = (f"{columns['state'][k]} to {columns['next_state'][k]}" for k in (row, named))
+            own, other = (
+                f"{columns['state'][k]} to {columns['next_state'][k]}" for k in (row, named)
+            )
             raise ValueError(
-                f"Row {row} of 'backups' leads from state {next(told)}, and its cause, row "
-                f"{named}, from state {next(told)}: a cause must begin where the backup leads, or "
+                f"Row {row} of 'backups' leads from state {own}, and its cause, row "
+                f"{named}, from state {other}: a cause must begin where the backup leads, or "
                 "end where it begins. Write -1 where none does."
             )
 

@@ -39,7 +39,7 @@ class Elimination(NamedTuple):
     # (room,): the neighbours that a state had when it was eliminated; they are eliminated
     # later
     later: Int32s
-    # (room,): the places of the states of which a state was such a neighbour, in order
+    # (room,): the places of the states that had a state as such a neighbour, in order
     earlier: Int32s
     # (room,): the discounted probability of going from a state to each of ``later``, directly
     # or through earlier states, except by way of the state itself

@@ -104,8 +104,8 @@ def expected_visits(chain: MarkovChain, state: int, discount: float, visits: Flo
 
     This is a row of the inverse of 1 - discount * T, computed as a sum over future steps. What
     arrives in a state is passed on to its successors until all the rest would add less than 1e-15
-    to the sum of all visits, or until 10,000 sweeps over the states were made, each of which looks
-    at least one step ahead. All terms are positive, so no digits are lost. They are written to
+    to the sum of all visits, or until 10,000 sweeps over the states were made; each looks at least
+    one step ahead. All terms are positive, so no digits are lost. They are written to
     `visits` (n_states,); the discount is below 1.
     """
     for s in range(len(visits)):

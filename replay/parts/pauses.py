@@ -1,4 +1,4 @@
-"""Pauses: what the loop tells a learner, when the learner replays, and when it stops.
+"""Pauses: what the loop passes to a learner, when the learner replays, and when it stops.
 
 A learner keeps the index of a name in ``MOMENTS``, which says in which pauses it replays, and may
 end a pause before it has made as many backups as it may. Time has an opportunity cost, the reward

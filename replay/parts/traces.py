@@ -27,7 +27,7 @@ _ROOM = 256  # entries beyond those in use: the more there are, the more seldom 
 class Traces(NamedTuple):
     """The recently visited pairs in order; entries ``end - n_traced`` to ``end - 1`` are in use.
 
-    A pair that was visited again has two entries, of which only the later one counts. Beyond
+    A pair that was visited again has two entries; only the later one counts. Beyond
     ``n_kept`` entries the oldest one is dropped; at the end of the arrays all entries move to the
     beginning.
     """
@@ -49,7 +49,7 @@ class Traces(NamedTuple):
 
 
 def traces(n_states: int, n_actions: int, decay: float, n_steps: int) -> Traces:
-    """Make room for traces, none of which is set.
+    """Make room for traces; none is set.
 
     Examples
     --------

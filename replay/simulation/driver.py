@@ -263,7 +263,7 @@ class Driver:
         log.sizes = sizes
         self.error: BaseException | None = None
         self._run = kernel_of(learner)
-        if learner.file is not None:  # its errors tell the line, also when Python calls it
+        if learner.file is not None:  # its errors name the line, also when Python calls it
             file = learner.file
             names = ("init", "most_backups", "explore", "replay", "causes", "n_words")
             functions: dict[str, Any] = {

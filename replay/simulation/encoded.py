@@ -94,14 +94,14 @@ def act_encoded(
     event_log, changes, places = driver.finish(), history.changes(), history.places()
     last = places.drop_duplicates("code", keep="last")
     world: MDP | None = None
-    told = {
+    about = {
         "encoder": type(encoder).__name__,
         "learned_again_after": changes["step"].unique().tolist(),
         _SHARED: last.loc[last["share"] < _PURE, "code"].tolist(),
     }
     if writer.keeps_any:
         world = history.world(rows["reward"], last, n_codes, n_actions, f"codes of {observed.name}")
-    event_log = replace(event_log, provenance={**event_log.provenance, **told}, mdp=world)
+    event_log = replace(event_log, provenance={**event_log.provenance, **about}, mdp=world)
     memory, rewards = driver.memory, driver.clock.rewards[:-1]
     return EncodedRun(event_log, memory, rewards, history.codes(), places, changes)
 
@@ -494,17 +494,17 @@ def in_places(
     if mdp is not None and most >= mdp.n_states:
         raise ValueError(
             f"mdp must be the world in which the run was made: {mdp.name!r} has {mdp.n_states} "
-            f"states, and the environment told of state {most}."
+            f"states, and the run was in state {most}."
         )
     steps, backups = log.steps, log.backups
     place = np.full((int(places["n_refits"].max()) + 1, int(places["code"].max()) + 1), -1)
     place[places["n_refits"], places["code"]] = places["state"]
     n_refits = codes["n_refits"].to_numpy()[np.maximum(backups["step"].to_numpy(), 0)]
-    told = {name: codes[name].to_numpy() for name in ("state", "next_state")}
+    true = {name: codes[name].to_numpy() for name in ("state", "next_state")}
     columns = ["location", "state", "next_state"]
     tables = {
         "runs": log.runs,
-        "steps": steps.assign(**told),
+        "steps": steps.assign(**true),
         "backups": backups.assign(**{key: place[n_refits, backups[key]] for key in columns}),
     }
     provenance = dict(log.provenance)

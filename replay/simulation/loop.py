@@ -36,7 +36,7 @@ STEP_ROW = np.dtype(
 """One step as the loop writes it."""
 
 _NOT_NEGATIVE = 0x7FFFFFFF
-# Compiled code looks a negative index up from the end; a mask tells it that an index is none.
+# Compiled code asks whether an index counts from the end; after this mask it need not.
 
 
 class World(NamedTuple):
@@ -129,7 +129,7 @@ def _outcome(world: World, state: int, action: int, rng: np.random.Generator) ->
 
 
 def kernel_of(learner: Learner) -> Callable[..., int]:
-    """Make the loop of a learner; errors of a user's learner tell the line of its file."""
+    """Make the loop of a learner; errors of a user's learner name the line of its file."""
     functions = (learner.learn, learner.replay, learner.act, learner.most_backups)
     if learner.compiled:
         run = _compiled_loop(*functions)

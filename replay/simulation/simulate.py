@@ -54,7 +54,7 @@ class Run:
     log : EventLog
         Steps and backups; empty tables with ``log="none"``. If an encoder made the states, its
         world is what was met of it, in codes: how often and with what mean reward each followed
-        another, and the mean position at which each was met, where the environment tells it.
+        another, and the mean position at which each was met, where the environment gives it.
     memory : NamedTuple
         The learner's memory at the end.
     window_ends : ndarray of int64, shape (n_windows,)
@@ -65,7 +65,7 @@ class Run:
         The phases, if the world changes.
     codes : DataFrame, optional
         If an encoder made the states: at each `step` the `code` that was the state, how often the
-        encoder had been fitted again (`n_refits`), and, as far as the environment tells them in its
+        encoder had been fitted again (`n_refits`), and, as far as the environment gives them in its
         `info`, the true `state` and the `next_state` entered (-1 if unknown), and the position `x,
         y` (NaN if unknown).
     places : DataFrame, optional
@@ -78,8 +78,8 @@ class Run:
         `step`), what was met until then (`n_met` observations) by its code `before` and `after`. A
         code was split if several came after it, merged if several were before, and moved if it has
         another number. The learner then learned all again; the log's provenance has these steps,
-        too (`learned_again_after`), and the `codes_of_several_states`: those of which a twentieth
-        or more was met elsewhere than in the state in which they were met most often.
+        too (`learned_again_after`), and the `codes_of_several_states`: a twentieth or more of
+        each was met elsewhere than in its most frequent state.
 
     Examples
     --------
@@ -108,7 +108,7 @@ class Run:
         return pd.DataFrame({"time_step": self.window_ends, "reward_rate": rates})
 
     def in_places(self, mdp: MDP | None = None) -> EventLog:
-        """Return the log in true states instead of codes, if the environment tells them.
+        """Return the log in true states instead of codes, if the environment gives them.
 
         Steps have the true states. Each code stands for the state in which it was met most often
         (`places`), so that backups of codes become backups of states: ``analyses.classify(run)``

@@ -191,7 +191,7 @@ def check_looks(mdp: MDP, looks: ArrayLike) -> Floats:
 
 
 def cued_t_maze(length: int) -> MDP:
-    """Make a T-maze whose rewarded arm is told by a cue at the start only [1]_.
+    """Make a T-maze whose rewarded arm is shown by a cue at the start only [1]_.
 
     From the start, where one of two cues is seen, a corridor leads to the junction. The way back is
     closed, and turns before the junction change nothing. The cue decides in which arm there is

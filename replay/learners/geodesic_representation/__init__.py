@@ -239,23 +239,6 @@ def _set_action_value(memory: Memory, s: int, a: int) -> None:
     memory.action_values[s, a] = best
 
 
-def _note_outcome(params: Params, memory: Memory, s: int, reward: float) -> None:
-    """Learn from the reward in a state whether it is a goal, and which goals are likely."""
-    goals = memory.goals
-    if goals.number[s] < 0:
-        if reward <= 0.0 and params.candidates == REWARDED:
-            return
-        add_goal(memory, s)
-    g = goals.number[s]
-    note_visit(goals, g, reward > 0.0, params.goal_rate)
-    change = params.reward_rate * (reward - goals.reward[g])
-    if change != 0.0:
-        goals.reward[g] += change
-        for u in range(len(memory.starts)):
-            for a in range(memory.priority.shape[1]):
-                _set_action_value(memory, u, a)
-
-
 def explore(params: Params, memory: Memory, mdp: MDP | None) -> None:
     """Remember all moves of the world and where episodes start, if it is pre-explored."""
     if params.pre_explored:
@@ -271,15 +254,25 @@ def explore(params: Params, memory: Memory, mdp: MDP | None) -> None:
 
 def learn(params: Params, memory: Memory, transition: Transition, log: BackupBuffer) -> None:
     """Remember the move, and learn the way to each goal from it."""
-    Q, G = memory.action_values, memory.geodesic
+    Q, G, goals = memory.action_values, memory.geodesic, memory.goals
     s, a, r, s_next = transition.state, transition.action, transition.reward, transition.next_state
     pauses.note_experience(params, memory.earnings, Q, transition)
     if memory.model.n_edges[0] == 0:
         memory.starts[s] = 1.0
     before = Q[s, a]
-    note_move(memory.need, memory.model, memory.goals.n[0], s, a, s_next)
-    _note_outcome(params, memory, s_next, r)
-    for g in range(memory.goals.n[0]):
+    note_move(memory.need, memory.model, goals.n[0], s, a, s_next)
+    if goals.number[s_next] < 0 and (r > 0.0 or params.candidates == ENTERED):
+        add_goal(memory, s_next)
+    entered = goals.number[s_next]
+    if entered >= 0:  # which goals are likely, and what this one pays
+        note_visit(goals, entered, r > 0.0, params.goal_rate)
+        change = params.reward_rate * (r - goals.reward[entered])
+        if change != 0.0:
+            goals.reward[entered] += change
+            for u in range(len(memory.starts)):
+                for b in range(memory.priority.shape[1]):
+                    _set_action_value(memory, u, b)
+    for g in range(goals.n[0]):
         change = params.learning_rate * (_target(params, memory, g, s_next) - G[g, s, a])
         if change != 0.0:
             G[g, s, a] += change

@@ -299,7 +299,7 @@ def description(params: Params) -> Description:
     kept = "all transitions"
     if params.capacity < np.inf:
         kept = RETENTION[params.retention].replace("_", " ").replace("fading", "fading transitions")
-    told = Description(
+    usual = Description(
         f"a model of {kept}",
         phases=pauses.phases_of(params.replay_at),
         priority=(*orders, "any change of V")[params.priority],
@@ -310,7 +310,7 @@ def description(params: Params) -> Description:
         needs_way_back=params.reversible,
     )
     if params.reset_model:
-        return told._replace(
+        return usual._replace(
             stores="a model of the episode",
             phases=(EPISODE_END,),
             source="Brea 2018",
@@ -318,9 +318,9 @@ def description(params: Params) -> Description:
             forgets_at_end=True,
         )
     if params.initial_value > 0.0:
-        stores, label = f"{told.stores}; optimistic action values", "Prio. sweeping, optimistic"
-        return told._replace(stores=stores, label=label)
-    return told
+        stores, label = f"{usual.stores}; optimistic action values", "Prio. sweeping, optimistic"
+        return usual._replace(stores=stores, label=label)
+    return usual
 
 
 def most_backups(params: Params, memory: Memory) -> int:
