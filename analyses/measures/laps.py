@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from replay.tasks import Task
 
 
-_MOST_PAUSES = 1_000_000
+_MOST_PAUSES = 1_000_000  # at rest after a lap, each a row of a table
 _WHOLE = ("episode", "start", "end", "n_rest")
 _NAMES = ("block", "lap")
 _START, _REST = PAUSES.index("start"), PAUSES.index("rest")

@@ -149,7 +149,7 @@ def _roles(replays: Replays, table: pd.DataFrame) -> NDArray[np.int8]:
     The past arm is where a lap ended last, and the future arm is where a lap will end next. The
     goal is the rewarded arm (the column `goal` of laps), and the previous goal the one before it.
     """
-    arm, ordered = arms(replays), laps_in_order(replays)
+    arm, ordered = arms(replays), laps_in_order(replays)  # fills go along the laps
     laps = ordered.laps
     animal = laps["animal"].to_numpy()
     end = arm[laps["end"].to_numpy(int)].astype(float)

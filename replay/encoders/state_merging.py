@@ -166,6 +166,8 @@ def _learn(
     free = stays.copy()
     action = np.maximum(walk.action, 0)
     tree, least = _grow(seen, action, walk.is_first, stays)
+    # Where the same is seen again after an action, does it change nothing? If that is supposed,
+    # histories must not contradict one another more often. The most frequent pairs come first.
     same = np.einsum("iai->ia", count).ravel()
     for pair in np.argsort(-same, kind="stable")[: np.count_nonzero(same >= 1)]:
         stays.flat[pair] = True

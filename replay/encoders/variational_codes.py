@@ -133,6 +133,7 @@ class BitCoder:
             before = [previous._code(bits) for bits in previous.bits(observations)]
             pairs, n_both = np.unique(np.stack([which.ravel(), before]), axis=1, return_counts=True)
             is_kept = np.isin(np.arange(len(found)), kept)
+            # The codes on which most observations agree first.
             for row, code in pairs[:, np.argsort(-n_both, kind="stable")].T:
                 bits = found[row]
                 if is_kept[row] and code in self._free and bits.tobytes() not in self._number:
@@ -228,6 +229,7 @@ def _train(weights: Weights, walk: Walk, n_updates: int, rng: np.random.Generato
         optimizer = torch.optim.Adam(learned.values(), lr=_LEARNING_RATE)
         n_bits = len(weights["first_bits"])
         for _ in range(n_updates):
+            # Each is learned with the one before it, which the first has not.
             now = torch.from_numpy(rng.integers(1, len(seen), _N_TOGETHER))
             noise = rng.logistic(size=(2 * _N_TOGETHER, n_bits)).astype(np.float32)
             bound = lower_bound(

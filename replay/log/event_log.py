@@ -198,6 +198,7 @@ class EventLog:
             numbers = []
             for log, piece in zip(logs, pieces, strict=True):
                 runs = log.columns("runs")["run"]
+                # Runs of a log ascend, but need not be numbered from 0 without gaps.
                 numbers.append(np.searchsorted(runs, piece["run"]) + first_run)
                 first_run += len(runs)
             tables[name]["run"] = np.concatenate(numbers).astype(np.int32)

@@ -99,6 +99,7 @@ class LogFileWriter:
             (self._folder / name).write_bytes(content)
         for name, file in self._files.items():
             try:
+                # Sorted, as equal logs have equal bytes.
                 text = json.dumps(about | {"table": name}, sort_keys=True)
             except (TypeError, ValueError, RecursionError) as error:
                 raise TypeError(

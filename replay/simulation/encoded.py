@@ -53,6 +53,7 @@ def act_encoded(
     """Let a learner act in an environment, step by step, until the last window ends."""
     n_steps = int(window_ends[-1])
     observed = _Observed(environment, int(_stream(seed, 1).generate_state(1)[0]))
+    # Streams of their own: an encoder that draws more numbers changes no outcomes.
     walk_rng, coder_rng = (np.random.default_rng(_stream(seed, key)) for key in (2, 3))
     check_encoder("encoder", encoder)
     n_before = check_whole("n_before of the encoder", encoder.n_before, at_least=0, at_most=10**9)

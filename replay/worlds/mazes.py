@@ -147,7 +147,7 @@ def from_ascii(text: str, cell_size: float = 10.0, name: str = "maze") -> MDP:
     is_open = np.count_nonzero(drawn != "#") > np.count_nonzero(drawn[1:-1, 1:-1] != "#")
     if is_open:
         drawn = np.pad(drawn, 1, constant_values="#")
-        between = between + 1
+        between = between + 1  # the new wall moves all cells
     goal = drawn == "G"
     start = drawn == "S" if (drawn == "S").any() else (drawn != "#") & ~goal
     if not goal.any() or not start.any():
@@ -163,7 +163,7 @@ def from_ascii(text: str, cell_size: float = 10.0, name: str = "maze") -> MDP:
     pairs = [pair for pair in pairs if min(pair) >= 0]  # beside walls there are no moves to close
     closed = np.array(pairs, dtype=np.int64).reshape(-1, 2)
     moves = maze.transitions()
-    size = (maze.n_states, 1)
+    size = (maze.n_states, 1)  # which makes one number of a pair of states
     made = np.sort(np.column_stack((moves.state, moves.next_state)), axis=1)
     is_closed = np.isin(made @ size, np.sort(closed, axis=1) @ size)
     return MDP.from_transitions(**close_moves(moves, is_closed)._asdict())

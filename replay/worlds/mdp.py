@@ -372,6 +372,7 @@ class MDP:
         there = state * self.n_states + next_state
         moves, first = np.unique(there, return_index=True)
         back = next_state * np.int64(self.n_states) + state
+        # A move that is not there finds another one, or the last; they are compared below.
         place = np.minimum(np.searchsorted(moves, back), max(len(moves) - 1, 0))
         table = np.full(self.n_states * self.n_actions, -1, dtype=np.int32)
         if len(moves):

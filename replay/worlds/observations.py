@@ -121,6 +121,7 @@ def pixels(
         raise ValueError(f"The states of {mdp.name!r} have no positions: give position=.")
     width = check_whole("size", size, at_least=1, at_most=100)
     sd = check_number("noise", noise, at_least=0.0)
+    # The spacing of the grid is the smallest difference of coordinates that is not rounding.
     apart = np.diff(np.unique(mdp.position.ravel()))
     unit = apart[apart > 1e-9].min(initial=np.inf)
     place = np.rint((mdp.position - mdp.position.min(axis=0)) / unit).astype(np.int64)

@@ -215,6 +215,7 @@ graph.edges['W', 'E']['bridge'] = True.
             shortest[node] = min(shortest[node], straight)
         if not is_bridge and not (isinstance(given, Real) and float(given) > _BENT * straight):
             lines.append((one, other))
+    # Nodes are lines without length. A node that only bridges meet lies above the track.
     lines += [(node, node) for node in positions if node in level or node not in bridges]
     if not lines:
         return

@@ -111,6 +111,7 @@ def close_moves(world: Transitions, is_closed: Bools) -> Transitions:
         outcome, return_index=True, return_inverse=True, return_counts=True
     )
     probability: Floats = np.bincount(same, weights=world.probability).astype(float)
+    # The mean of a single reward could differ from it by rounding, so that it is taken as it is.
     mean = np.bincount(same, weights=world.probability * rewards) / probability
     return world._replace(
         state=world.state[first],

@@ -128,6 +128,7 @@ def _check_size(**sizes: int) -> None:
         check_whole(name, value, at_least=1, at_most=MOST_STATES)
     depth, n_actions = sizes["depth"], sizes["n_actions"]
     branching = sizes.get("branching", n_actions)
+    # Of more than 64 levels the number of states is too large in any case.
     n_states = depth if branching == 1 else sum(branching**level for level in range(min(depth, 64)))
     n_entries = n_states * n_actions * (n_states if "branching" in sizes else 1)
     if n_states > MOST_STATES or n_entries > _MOST_ENTRIES:
