@@ -121,14 +121,8 @@ def sides(replays: Replays, sequences: pd.DataFrame) -> NDArray[np.str_]:
     """Return which sequences run on the animal's side of the maze, and which on the other.
 
     The animal's side is where it is or, where the sides meet, that of the lap it has just run. A
-    sequence is on a side if it covers more than 10 % of it and less than 5 % of the other [1]_.
-
-    Each sequence is ``same``, ``opposite``, or empty.
-
-    References
-    ----------
-    .. [1] Gupta, van der Meer, Touretzky & Redish (2010), Hippocampal replay is not a simple
-       function of experience. https://doi.org/10.1016/j.neuron.2010.01.034
+    sequence is on a side if it covers more than 10 % of it and less than 5 % of the other (Gupta et
+    al. 2010). Each sequence is ``same``, ``opposite``, or empty.
     """
     left, right = own_sides(replays)
     own = (right.astype(int) - left)[sequences["place"].to_numpy()]
