@@ -282,12 +282,10 @@ def check_values(
         later = np.flatnonzero(cause >= 0)
         for row in later[~join(columns, later, (first + cause)[later])][:1]:
             named = first[row] + cause[row]
-            own, other = (
-                f"{columns['state'][k]} to {columns['next_state'][k]}" for k in (row, named)
-            )
+            ways = [f"{columns['state'][k]} to {columns['next_state'][k]}" for k in (row, named)]
             raise ValueError(
-                f"Row {row} of 'backups' leads from state {own}, and its cause, row "
-                f"{named}, from state {other}: a cause must begin where the backup leads, or "
+                f"Row {row} of 'backups' leads from state {ways[0]}, and its cause, row "
+                f"{named}, from state {ways[1]}: a cause must begin where the backup leads, or "
                 "end where it begins. Write -1 where none does."
             )
 

@@ -113,9 +113,8 @@ def feed(
     if on_step is not None:
         check_function("on_step", on_step, "a row", "a memory")
     if isinstance(getattr(transitions, "log", transitions), EventLog):
-        raise TypeError(
-            f"transitions must be a DataFrame, such as log.steps; got {shown(transitions)}."
-        )
+        expected = "transitions must be a DataFrame, such as log.steps"
+        raise TypeError(f"{expected}; got {shown(transitions)}.")
     if isinstance(mdp, MDP):
         n_states = mdp.n_states if n_states is None else n_states
         n_actions = mdp.n_actions if n_actions is None else n_actions
