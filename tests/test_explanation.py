@@ -1106,6 +1106,8 @@ def test_finer_states_keep_headings_and_need_a_track():
                               "terminated": [True]}}, mdp=ends)  # fmt: skip
     with pytest.raises(ValueError, match="has terminal states: leave finer states out"):
         _ = replace(experienced_animal(log), n_finer=2).finer
+    with pytest.raises(ValueError, match="has terminal states: leave finer states out"):
+        plan_identifiability({"mine": experienced_animal(log)}, finer=2)
 
 
 def _seeds_of(finer):
@@ -1268,6 +1270,29 @@ def test_a_further_session_runs_the_same_laps_again():
         [0.8, 0.7],
     ]
     assert with_more_sessions(once, 1) == (once, {})
+    varied = replace(once["mine"], conditions=pd.DataFrame({"condition": ["here"], "state": [1]}))
+    with pytest.raises(ValueError, match="of one session: leave --more-sessions out"):
+        with_more_sessions({"mine": varied}, 2)
+
+
+def test_a_maze_is_judged_with_conditions_and_finer_states_as_an_animal_is(tmp_path):
+    moves, mine = tmp_path / "rat.csv", tmp_path / "conditions.csv"
+    pd.DataFrame(
+        {"state": [0, 1, 2, 3] * 10, "next_state": [1, 2, 3, 4] * 10,
+         "terminated": [0, 0, 0, 1] * 10, "reward": [0, 0, 0, 1] * 10}
+    ).to_csv(moves, index=False)  # fmt: skip
+    pd.DataFrame({"condition": ["before", "after"], "first_lap": [0, 5],
+                  "last_lap": [4, 9]}).to_csv(mine, index=False)  # fmt: skip
+    read = read_protocols([], [moves], None, 1, conditions=mine)
+    assert read["rat"].places.conditions == ("before", "after")
+    plan = plan_identifiability(read, ["dyna_q", "graph_walks"], n_draws=20, finer=2)
+    assert plan.protocols["rat"].n_finer == 2
+    made = identify.STUDY.make(plan, Piece("rat", 0))
+    coarse = identify.STUDY.make(
+        plan_identifiability(read, ["dyna_q", "graph_walks"], n_draws=20), Piece("rat", 0)
+    )
+    assert set(made["places"]["place"]) == set(range(5))  # read in those of the table
+    assert not made["places"].equals(coarse["places"])
 
 
 def test_a_sure_answer_may_be_that_of_an_account_in_no_list():

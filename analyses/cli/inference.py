@@ -36,6 +36,23 @@ WrongPlaces = Annotated[
     ),
 ]  # fmt: skip
 
+Conditions = Annotated[
+    Path | None,
+    Described(
+        "FILE", "what was paid, if that varies",
+        "What was varied: a table of condition, at a state or place (x and y in cm), from "
+        "first_lap to last_lap, or both; with a column animal if animals differ.",
+    ),
+]  # fmt: skip
+Finer = Annotated[
+    int,
+    Described(
+        "int", "",
+        "Half of the simulated animals replay in states so many times finer, 1 to 5, and are read "
+        "in those that are given: animals have no states. Takes longer.",
+    ),
+]  # fmt: skip
+
 
 def _listed(accounts: Sequence[str]) -> list[str]:
     return ["all"] * is_all(accounts) + split(accounts)
@@ -46,13 +63,13 @@ def explain(
     /,
     events: Sequence[Path] = (),
     rewards: Path | None = None,
-    conditions: Path | None = None,
+    conditions: Conditions = None,
     pool: bool = False,
     accounts: Accounts = ("all",),
     prior: Priors = (),
     draws: Draws = N_DRAWS_EXPLAINED,
     wrong_places: WrongPlaces = None,
-    finer: int = 1,
+    finer: Finer = 1,
     seed: Seed = 0,
     jobs: Jobs = None,
     cluster: Cluster = None,
@@ -86,12 +103,6 @@ def explain(
         (x and y in cm), or time (s, that of a pump), or step; with a column animal if animals
         differ. A state pays at every visit, or, with a column visit, at that one, or, with
         first_lap and last_lap, in these laps, all numbered from 0.
-    conditions : FILE, default what was paid, if that varies
-        What was varied: a table of condition, at a state or place (x and y in cm), from first_lap
-        to last_lap, or both; with a column animal if animals differ.
-    finer : int
-        Half of the simulated animals replay in states so many times finer, 1 to 5, and are read in
-        those of the result: animals have no states. Takes longer.
     reuse : FOLDER
         The result of an earlier explanation of the same replay, with fewer accounts or draws: what
         was simulated there is not simulated again.
@@ -123,12 +134,14 @@ def identifiability(
     track: Path | None = None,
     lap_end: Sequence[str] = (),
     rewards: Path | None = None,
+    conditions: Conditions = None,
     events: Sequence[int] = N_SEQUENCES,
     more_sessions: int = 1,
     accounts: Accounts = ("all",),
     prior: Priors = (),
     draws: Draws = N_DRAWS_EXPLAINED,
     wrong_places: WrongPlaces = None,
+    finer: Finer = 1,
     known_headings: float | None = None,
     seed: Seed = 0,
     jobs: Jobs = None,
@@ -184,7 +197,9 @@ def identifiability(
         states_of_track(track).to_csv(out / "states.csv", index=False)
         say(f"The states of {track} are in {out / 'states.csv'}. Give --laps to go on.")
         return
-    once = read_protocols(split(task), laps, rewards, seed, known_headings, track, split(lap_end))
+    once = read_protocols(
+        split(task), laps, rewards, seed, known_headings, track, split(lap_end), conditions
+    )
     protocols, n_sessions = with_more_sessions(
         once, check_whole("sessions", more_sessions, at_least=1)
     )
@@ -196,6 +211,7 @@ def identifiability(
         wrong_places=wrong_places,
         seed=seed,
         n_sessions=n_sessions,
+        finer=finer,
         priors=split(prior),
     )
     do_study(STUDY, plan, out, jobs, cluster, pieces)

@@ -35,6 +35,7 @@ from analyses.studies.explanation.plan import (
     LEAST_DRAWS,
     LEAST_SHARE,
     ExplanationPlan,
+    in_finer_states,
     named_accounts,
     simulated_draws,
 )
@@ -46,7 +47,6 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 
-_MOST_FINER = 5
 _SAMPLES = 3  # of the sequences of each simulated animal
 _SECONDS_OF_TREES, _SECONDS_OF_DRAW = 8.0, 0.06  # of an animal, and of its features and bits
 _COLUMNS = {
@@ -228,12 +228,8 @@ def plan_explanation(
         check_number("wrong_places", wrong_places, at_least=0, at_most=1)
     elif not any(animal.is_decoded for animal in animals.values()):
         wrong_places = 0.0
-    if check_whole("finer", finer, at_least=1, at_most=_MOST_FINER) > 1:
-        animals = {name: replace(animal, n_finer=finer) for name, animal in animals.items()}
-        for animal in animals.values():
-            _ = animal.finer  # it may have none
     plan = ExplanationPlan(
-        dict(animals), named_accounts(accounts, priors), n_draws, wrong_places,
+        in_finer_states(animals, finer), named_accounts(accounts, priors), n_draws, wrong_places,
         check_whole("seed", seed), earlier,
     )  # fmt: skip
     if earlier is not None:

@@ -32,6 +32,7 @@ from analyses.studies.explanation.plan import (
     LEAST_SHARE,
     chunks_of_draws,
     described,
+    in_finer_states,
     named_accounts,
     simulated_draws,
     simulations_of,
@@ -107,6 +108,7 @@ def plan_identifiability(
     seed: int = 0,
     n_sessions: Mapping[str, int] | None = None,
     priors: Sequence[str] = (),
+    finer: int = 1,
 ) -> IdentifiabilityPlan:
     """Check and plan; laps are those of animals of `analyses.inference.animals`.
 
@@ -124,8 +126,8 @@ def plan_identifiability(
     else:
         check_number("wrong_places", wrong_places, at_least=0, at_most=1)
     return IdentifiabilityPlan(
-        dict(protocols), named_accounts(accounts, priors), tuple(numbers), n_draws, wrong_places,
-        check_whole("seed", seed), dict(n_sessions or {}),
+        in_finer_states(protocols, finer), named_accounts(accounts, priors), tuple(numbers),
+        n_draws, wrong_places, check_whole("seed", seed), dict(n_sessions or {}),
     )  # fmt: skip
 
 
@@ -345,6 +347,10 @@ def with_more_sessions(
     """Add, to each protocol, one that runs its session several times; and say how often."""
     found, counted = dict(protocols), {}
     for name, animal in protocols.items() if n_sessions > 1 else ():
+        if animal.conditions is not None:
+            raise ValueError(
+                "Conditions are those of the laps of one session: leave --more-sessions out."
+            )
         steps = animal.log.columns("steps")
         again = {key: np.tile(steps[key], n_sessions) for key in _MOVES}
         again["truncated"][len(steps["step"]) - 1 :: len(steps["step"])] = True

@@ -94,12 +94,18 @@ def read_animals(
         )
     if pool and len(animals) > 1:
         animals = {next(iter(animals)): _pooled(list(animals.values()))}
-    if conditions is None:
-        return animals
-    table = check_conditions(_read(conditions), str(conditions))
-    for name, animal in animals.items():
-        animals[name] = replace(animal, conditions=_of_animal(table, name, "conditions"))
-        _ = animals[name].places  # before hours of simulation
+    return _with_conditions(animals, conditions)
+
+
+def _with_conditions(
+    animals: dict[str, ReplayingAnimal], conditions: str | Path | None
+) -> dict[str, ReplayingAnimal]:
+    """Let animals have the conditions of a table, if there is one."""
+    if conditions is not None:
+        table = check_conditions(_read(conditions), str(conditions))
+        for name, animal in animals.items():
+            animals[name] = replace(animal, conditions=_of_animal(table, name, "conditions"))
+            _ = animals[name].places  # before hours of simulation
     return animals
 
 
@@ -142,6 +148,7 @@ def read_protocols(
     told: float | None = None,
     track: str | Path | None = None,
     lap_ends: Sequence[str] = (),
+    conditions: str | Path | None = None,
 ) -> dict[str, ReplayingAnimal]:
     """Take the laps of tasks, tables, logs and recordings, of which replay does not count.
 
@@ -177,7 +184,7 @@ def read_protocols(
             with _rewards_in(rewards):
                 own = _of_animal(paid, name)
                 found[name] = experienced_animal(log, name=name, rewards=own, told=share)
-    return found
+    return _with_conditions(found, conditions)
 
 
 def _is_log(folder: Path) -> bool:

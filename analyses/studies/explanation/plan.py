@@ -21,9 +21,10 @@ from analyses.inference.model_choice import Simulations
 from analyses.inference.simulation import as_decoded, simulate_misread
 from analyses.jobs.results import Results
 from analyses.jobs.study import Piece
-from replay.checks import check_list, check_text, shown
+from replay.checks import check_list, check_text, check_whole, shown
 from replay.learners import LEARNERS, find_learner, learner_from_file
 
+_MOST_FINER = 5  # more take hours
 _OF_PRIOR = re.compile(r"(.+)\.(\w+)=([^:]+):([^:]+)")
 
 
@@ -58,6 +59,15 @@ def named_accounts(
         name, account = _with_prior(chosen, text)
         chosen[name] = account
     return chosen
+
+
+def in_finer_states(animals: Mapping[str, ReplayingAnimal], n: int) -> dict[str, ReplayingAnimal]:
+    """Let half of the simulated animals learn in states `n` times finer, if there can be such."""
+    if check_whole("finer", n, at_least=1, at_most=_MOST_FINER) > 1:
+        animals = {name: replace(animal, n_finer=n) for name, animal in animals.items()}
+        for animal in animals.values():
+            _ = animal.finer  # it may have none: before hours of simulation
+    return dict(animals)
 
 
 def _own_account(file: str) -> Account:
