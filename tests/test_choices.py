@@ -8,7 +8,7 @@ import pytest
 from analyses.recordings.basics.settings import Judgement
 from analyses.recordings.decide.conclusions import conclude
 from analyses.recordings.decide.epochs import (
-    _others,
+    other_choices,
     shares_by_choice,
 )
 from analyses.recordings.decide.scoring import Scored, n_blocks, score_block
@@ -63,7 +63,7 @@ def test_the_ends_of_laps_that_are_tried_are_those_suggested(scored, ends, tried
         judgement=session.judgement._replace(lap_ends=ends),
         pauses=pauses,
     )
-    values = [value for choice, value, _ in _others(session) if choice == "lap ends"]
+    values = [value for choice, value, _ in other_choices(session) if choice == "lap ends"]
     assert values == tried
     proposed = session.prepared._replace(are_ends_proposed=True)
     at_foot = session._replace(
@@ -79,7 +79,7 @@ def test_a_level_is_tried_if_there_are_controls_enough(scored):
     session = scored[0]
     for number, tried in ((4, []), (5, ["0.01"])):
         judgement = session.judgement._replace(n_shuffles=99, n_controls=number)
-        others = _others(session._replace(judgement=judgement))
+        others = other_choices(session._replace(judgement=judgement))
         assert [value for choice, value, _ in others if choice == "level"] == tried
 
 

@@ -228,8 +228,15 @@ def shares_by_choice(session: Session, scored: Scored, found: Conclusions) -> pd
         table.assign(choice="state size", value=f"{size:g} cm")
         for size, table in kinds[kinds["state_size"] != own].groupby("state_size")
     ]
+    for choice, value, judgement in other_choices(session):
+        changed = session._replace(judgement=judgement._replace(other_sizes=()))
+        tables.append(conclude(changed, scored).kinds.assign(choice=choice, value=value))
+    return pd.concat(tables, ignore_index=True)[_COLUMNS]
+
+
+def other_choices(session: Session) -> Iterator[tuple[str, str, Judgement]]:
+    """List the other ends of laps and criteria."""
     judgement, detection = session.judgement, session.judgement.detection
-    others: list[tuple[str, str, Judgement]] = []
     graph = session.recording.graph
     degrees = () if graph is None or session.track.is_arena else graph.degree
     dead = tuple(str(node) for node, degree in degrees if degree == 1)
@@ -237,21 +244,18 @@ def shares_by_choice(session: Session, scored: Scored, found: Conclusions) -> pd
     for names in ((), tuple(dict.fromkeys((*dead, *pauses)))):
         if set(names or dead) != set(judgement.lap_ends or dead):
             where = f"at {', '.join(names or dead)}" if names or dead else "nowhere"
-            others.append(("lap ends", where, judgement._replace(lap_ends=names)))
+            yield "lap ends", where, judgement._replace(lap_ends=names)
     for least in _LEAST_LENGTHS:
-        changed = judgement._replace(detection=detection._replace(min_length=least))
-        others.append(("sequences", f"{least} states", changed))
+        if least != detection.min_length:
+            changed = detection._replace(min_length=least)
+            yield "sequences", f"{least} states", judgement._replace(detection=changed)
     for jump in _LARGEST_JUMPS:
-        changed = judgement._replace(detection=detection._replace(largest_jump=jump))
-        others.append(("jumps", f"{jump} state{'s' * (jump != 1)}", changed))
+        if jump != detection.largest_jump:
+            changed = detection._replace(largest_jump=jump)
+            text = f"{jump} state{'s' * (jump != 1)}"
+            yield "jumps", text, judgement._replace(detection=changed)
     for level in _LEVELS:
         # With fewer controls, no event could pass them at this level.
         n_least = min(judgement.n_shuffles, judgement.n_controls) * len(session.events)
-        if n_least * level >= 1:
-            others.append(("level", f"{level:g}", judgement._replace(level=level)))
-    for choice, value, other in others:
-        if other != judgement:
-            changed_session = session._replace(judgement=other._replace(other_sizes=()))
-            kinds = conclude(changed_session, scored).kinds
-            tables.append(kinds.assign(choice=choice, value=value))
-    return pd.concat(tables, ignore_index=True)[_COLUMNS]
+        if level != judgement.level and n_least * level >= 1:
+            yield "level", f"{level:g}", judgement._replace(level=level)
