@@ -15,7 +15,15 @@ from typer.testing import CliRunner
 from analyses.cli import app
 from analyses.findings.accounts import ACCOUNTS as KNOWN
 from analyses.findings.accounts import SHELL, Account
-from analyses.findings.evidence import Count, Scoring, Studies, Value, evidence, published
+from analyses.findings.evidence import (
+    N_DRAWN_SETS,
+    Count,
+    Scoring,
+    Studies,
+    Value,
+    evidence,
+    published,
+)
 from analyses.findings.priors import OneOf
 from analyses.findings.table import findings
 from analyses.jobs.results import Results
@@ -23,7 +31,7 @@ from analyses.jobs.run import run
 from analyses.jobs.study import Piece
 from analyses.measures import STATISTICS
 from analyses.plots import save
-from analyses.plots.findings import page_figure, study_figures
+from analyses.plots.findings import found_accounts_figure, page_figure, study_figures
 from analyses.plots.style import label
 from analyses.studies.comparison import compare
 from analyses.studies.comparison.compare_accounts import STUDY
@@ -71,6 +79,11 @@ def folder(tmp_path_factory):
 @pytest.fixture(scope="module")
 def tables(folder):
     return compare(TASKS, ACCOUNTS, **SIZES, out=folder)
+
+
+def test_the_figure_says_how_many_sets_are_drawn():
+    figure = found_accounts_figure(reference_table("comparison/confusion"))
+    assert any(f"of {N_DRAWN_SETS} simulated sets" in each.get_text() for each in figure.texts)
 
 
 def test_what_is_written(folder, tables):

@@ -13,7 +13,6 @@ from matplotlib.colors import TwoSlopeNorm
 from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
-from analyses.findings.evidence import N_DRAWN_SETS
 from analyses.plots.layers import draw_shares, name_rows
 from analyses.plots.panels import NEW, add_legend, add_note, drawing, grid, new_figure
 from analyses.plots.style import COLUMN_WIDTH, FULL_WIDTH, INCH, SMALL, Look, label
@@ -50,8 +49,9 @@ _NEEDED += ["evidence", "predicted_low", "predicted", "predicted_high", "publish
 _NEEDED += ["published_low"]
 _NEEDED += ["published_high", "weight", "diagnostic", "is_control", "as_published"]
 _FOUND_ROW, _NAMES = 0.16, 1.5  # inches
+# The number is `N_DRAWN_SETS` of `analyses.findings.evidence`.
 _NOTE = (
-    f"% of {N_DRAWN_SETS} simulated sets of findings; numbers below 5 are omitted. Each set is "
+    "% of 64 simulated sets of findings; numbers below 5 are omitted. Each set is "
     "drawn from the predictions of the account of its row."
 )
 
