@@ -83,7 +83,9 @@ def tables(folder):
 
 def test_the_figure_says_how_many_sets_are_drawn():
     figure = found_accounts_figure(reference_table("comparison/confusion"))
-    assert any(f"of {N_DRAWN_SETS} simulated sets" in each.get_text() for each in figure.texts)
+    assert any(
+        f"of up to {N_DRAWN_SETS} simulated sets" in each.get_text() for each in figure.texts
+    )
 
 
 def test_what_is_written(folder, tables):

@@ -191,6 +191,25 @@ def test_learning_curves_figure_has_panels_in_the_papers_order():
         plot_learning_curves(reward_rate(EXPERIMENT_ORDER), figure.axes[0])
 
 
+def test_panels_of_a_row_show_the_curves_of_all():
+    table = reward_rate(EXPERIMENT_ORDER[:2])
+    of_first = (table["experiment"] == EXPERIMENT_ORDER[0]) & (table["learner"] == LEARNERS[0])
+    table.loc[of_first, "mean"] = -2.0
+    axes = learning_curves_figure(table).axes
+    assert [ax.get_ylim()[0] for ax in axes] == pytest.approx([-2.05, -2.05, -0.1, -0.1])
+    few = learning_curves_figure(table[table["learner"].isin(LEARNERS[:3])]).axes
+    assert [ax.get_ylim()[0] for ax in few] == pytest.approx([-2.05, -2.05])
+
+
+def test_an_experiment_may_lack_the_learners_of_a_panel():
+    table = reward_rate(EXPERIMENT_ORDER[:2])
+    lacks = (table["experiment"] == EXPERIMENT_ORDER[0]) & table["learner"].isin(LEARNERS[:5])
+    first, second = learning_curves_figure(table[~lacks]).axes[:2]
+    assert [text.get_text() for text in first.texts] == ["A", "No runs"]
+    assert first.get_xlim() == second.get_xlim()
+    assert first.get_ylabel() == "Normalised reward rate"
+
+
 def different(looks):
     return {(look["color"], str(look["linestyle"])) for look in looks.values()}
 

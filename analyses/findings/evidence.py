@@ -54,7 +54,7 @@ from replay.checks import check_number, typed
 from replay.checks.arrays import Bools, Floats, Ints
 
 N_DRAWN_SETS = 64
-"""Sets of findings drawn from each account, to see how often it is then found."""
+"""Sets of findings drawn from each account, or fewer, to see how often it is then found."""
 
 BETWEEN_STUDIES = 0.06
 """Standard deviation between studies of a share of one half, beyond their counting error; for any

@@ -49,10 +49,10 @@ _NEEDED += ["evidence", "predicted_low", "predicted", "predicted_high", "publish
 _NEEDED += ["published_low"]
 _NEEDED += ["published_high", "weight", "diagnostic", "is_control", "as_published"]
 _FOUND_ROW, _NAMES = 0.16, 1.5  # inches
-# The number is `N_DRAWN_SETS` of `analyses.findings.evidence`.
+# The number is `N_DRAWN_SETS` of `analyses.findings.evidence`; fewer draws make fewer sets.
 _NOTE = (
-    "% of 64 simulated sets of findings; numbers below 5 are omitted. Each set is "
-    "drawn from the predictions of the account of its row."
+    "% of up to 64 simulated sets of findings of each account; numbers below 5 are omitted. "
+    "Each set is drawn from the predictions of the account of its row."
 )
 
 

@@ -32,6 +32,7 @@ from analyses.plots.style import (
     label,
     learner_looks,
     time_axis,
+    write_empty,
 )
 from analyses.tables import EXPERIMENT_ORDER, LEARNER_ORDER, in_order
 from replay.checks import check_column, check_table, check_text
@@ -99,11 +100,15 @@ def plot_learning_curves(
     draw_curves(curves, ax, "time_step", "mean", "learner", looks, shade=shade(looks))
     for level in (0, 1):
         ax.axhline(level, color="0.75", linewidth=0.6, zorder=0)
-    ax.set_ylim(min(-0.1, curves["mean"].min() - 0.05), max(1.1, curves["mean"].max() + 0.05))
+    ax.set_ylim(_rates_shown(curves["mean"]))
     ax.set_ylabel("Normalised reward rate")
     time_axis(ax, curves["time_step"].max())
     add_own_legend(ax, looks.values())
     return ax
+
+
+def _rates_shown(means: pd.Series) -> tuple[float, float]:
+    return min(-0.1, means.min() - 0.05), max(1.1, means.max() + 0.05)
 
 
 def shade(looks: Mapping[str, Look]) -> float:
@@ -163,10 +168,18 @@ def learning_curves_figure(
         own = None if runs is None else runs[runs["experiment"] == experiment]
         curves = reward_rate[reward_rate["experiment"] == experiment]
         shown = curves[curves["learner"].isin(part)]
-        plot_learning_curves(shown, ax, own, {name: looks[name] for name in part})
+        if len(shown):
+            plot_learning_curves(shown, ax, own, {name: looks[name] for name in part})
+        else:
+            time_axis(write_empty(ax, "No runs"), curves["time_step"].max())
     for k, ax in enumerate(axes):
         if k % n_columns:
             ax.set_ylabel("")
+        else:
+            # Panels of a row share this axis: its limits are not those of the last one alone.
+            ax.set_ylabel("Normalised reward rate")
+            row = [name for name, _ in panels[k : k + n_columns]]
+            ax.set_ylim(_rates_shown(reward_rate.loc[reward_rate["experiment"].isin(row), "mean"]))
     return figure
 
 

@@ -145,7 +145,7 @@ def _first_log(
 
 _GROUP = ["experiment", "learner", "mdp", "time_step"]
 _WINDOWS = [*_GROUP, "seed", "reward_rate", "random", "optimal"]
-_CRITERION = 0.9  # of what the optimal policy earns, at which a learner has learned
+_CRITERION = 0.9  # normalised rate, at which a learner has learned
 _N_SINGLE = 5  # runs that are drawn as thin lines
 _N_BINS = 20
 _ROWS_OF_A_GROUP = 1 << 20  # so that a reader needs memory for few of them at once

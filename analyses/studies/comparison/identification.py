@@ -32,7 +32,7 @@ from analyses.studies.comparison.plan import Comparison
 from analyses.studies.comparison.simulated_studies import Predictions
 from replay.checks.arrays import Floats
 
-_N_NOISY = 12  # the same, where each set of findings has its own noise
+_N_NOISY = 12  # sets drawn from each account, where each has its own noise
 _N_REPLICATES = 128  # sets of findings that each account predicts
 _BINS = 8  # cells of results, so few that each holds several studies
 _N_SHUFFLES = 20  # of accounts, whose mean information is due to chance

@@ -97,7 +97,7 @@ def write_nwb(path: str | Path, found: Conclusions, origin: Mapping[str, str], d
 
 def _tables(found: Conclusions) -> dict[str, tuple[str, str, pd.DataFrame]]:
     """Return, by name: the file whose columns it has, what it lists, and the table."""
-    # A column of NWB has one type: a missing text is empty, and a missing number 0.
+    # A column of NWB has one type: a missing text is empty, and a missing whole number 0.
     events = pd.DataFrame(
         {
             "start_time": found.events["start_time"],
