@@ -67,7 +67,9 @@ def test_help_has_an_example_and_flags_have_no_value(name):
     words = shlex.split(re.search(r"Example: (.*)", command.help)[1])
     assert words[:2] == ["replay", name]
     command.make_context(name, words[2:])  # an error, if the example has a mistake
-    assert "bool" not in CliRunner().invoke(app, [name, "-h"]).output
+    shown = CliRunner().invoke(app, [name, "-h"])
+    assert shown.exit_code == 0
+    assert "bool" not in shown.output
 
 
 def test_a_study_with_a_command_has_one_way_to_be_run():

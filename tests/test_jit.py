@@ -11,9 +11,7 @@ import fresh_process
 import numba
 import pytest
 
-import replay.jit
-import replay.sources
-from replay import jit as functions
+from replay import jit, sources
 
 HELPER = """
 from replay.jit import jitable
@@ -49,7 +47,7 @@ class Project:
         self.cache = folder / "cache"
         self.package = folder / "replay"
         self.package.mkdir()
-        for module in (replay.jit, replay.sources):
+        for module in (jit, sources):
             shutil.copy(module.__file__, self.package)
         (self.package / "__init__.py").touch()
         (self.package / "caller.py").write_text(CALLER)
@@ -138,8 +136,8 @@ def roots(tmp_path, monkeypatch):
     if not hasattr(os, "getuid"):
         pytest.skip("folders have owners on POSIX only")
     found = [tmp_path / "given" / "hippocampal-replay", tmp_path / "own" / "hippocampal-replay"]
-    monkeypatch.setattr(functions, "_roots", lambda: found)
-    monkeypatch.setattr(functions.atexit, "register", lambda *_: None)
+    monkeypatch.setattr(jit, "_roots", lambda: found)
+    monkeypatch.setattr(jit.atexit, "register", lambda *_: None)
     return found
 
 
@@ -148,11 +146,11 @@ def test_a_cache_that_others_can_write_to_is_not_used(roots, capsys, mode):
     given, own = roots
     given.mkdir(parents=True)
     given.chmod(mode)
-    assert functions._root.__wrapped__() == own
+    assert jit._root.__wrapped__() == own
     assert f"Others can write to {given}" in capsys.readouterr().err
     assert own.stat().st_mode & 0o777 == 0o700
     given.chmod(0o755)
-    assert functions._root.__wrapped__() == given
+    assert jit._root.__wrapped__() == given
     assert not capsys.readouterr().err
 
 
@@ -161,17 +159,17 @@ def test_a_cache_of_somebody_else_is_not_used(roots, monkeypatch):
     given.mkdir(parents=True)
     if os.getuid():  # only the superuser can give folders away
         monkeypatch.setattr(os, "getuid", lambda: 12345)
-        assert not functions._is_private(given)
+        assert not jit._is_private(given)
         return
     os.chown(given, 12345, -1)
-    assert functions._root.__wrapped__() == own
+    assert jit._root.__wrapped__() == own
 
 
 def test_without_a_private_folder_nothing_is_kept(roots, capsys):
     for root in roots:
         root.mkdir(parents=True)
         root.chmod(0o777)
-    assert functions._root.__wrapped__() is None
+    assert jit._root.__wrapped__() is None
     assert "compiled code is not kept" in capsys.readouterr().err
 
 
@@ -190,14 +188,14 @@ def test_a_file_in_the_working_folder_does_not_choose_the_cache(monkeypatch, tmp
     """Numba takes settings from ``.numba_config.yaml``, which comes with a folder."""
     monkeypatch.delenv("NUMBA_CACHE_DIR", raising=False)
     monkeypatch.setattr(numba.config, "CACHE_DIR", "here")
-    assert not [root for root in functions._roots() if "here" in root.parts]
+    assert not [root for root in jit._roots() if "here" in root.parts]
     monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path))
-    assert next(iter(functions._roots())).parent == tmp_path
+    assert next(iter(jit._roots())).parent == tmp_path
 
 
 def test_without_any_folder_nothing_is_kept(monkeypatch):
-    monkeypatch.setattr(functions, "_root", lambda: None)
-    assert functions._cache_folder.__wrapped__("digest") is None
+    monkeypatch.setattr(jit, "_root", lambda: None)
+    assert jit._cache_folder.__wrapped__("digest") is None
 
 
 def test_only_folders_that_were_used_lately_are_kept(tmp_path, monkeypatch):
@@ -206,19 +204,19 @@ def test_only_folders_that_were_used_lately_are_kept(tmp_path, monkeypatch):
         folder = tmp_path / f"{age} days"
         folder.mkdir()
         os.utime(folder, (time.time() - (age + 0.5) * day,) * 2)
-    monkeypatch.setattr(functions, "_root", lambda: tmp_path)
-    current = functions._cache_folder.__wrapped__("60 days")
+    monkeypatch.setattr(jit, "_root", lambda: tmp_path)
+    current = jit._cache_folder.__wrapped__("60 days")
     assert current == tmp_path / "60 days"
-    functions._prune(tmp_path)
+    jit._prune(tmp_path)
     kept = {path.name for path in tmp_path.iterdir()}
     assert kept == {"0 days", "3 days", "6 days", "60 days"}
-    functions._prune(tmp_path / "missing")
+    jit._prune(tmp_path / "missing")
 
 
 def test_the_setting_of_other_packages_is_left_alone():
     before = numba.config.CACHE_DIR
 
-    @replay.jit.kernel
+    @jit.kernel
     def one():
         return 1
 
@@ -349,9 +347,9 @@ print("right")
 
 
 def test_the_learner_that_is_compiled_is_named_once(capsys, monkeypatch):
-    monkeypatch.setattr(functions, "_announced", {})
+    monkeypatch.setattr(jit, "_announced", {})
     for what in ("the learner dyna_q", "", "the learner sfma", "the learner dyna_q"):
-        functions.announce(what)
+        jit.announce(what)
     told = capsys.readouterr().err.splitlines()
     assert told == [
         "Compiling the learner dyna_q: some seconds, the first time only.",

@@ -284,7 +284,7 @@ def plot_movements(
     Parameters
     ----------
     posterior : array_like of float, shape (n_time, 3, n_bins)
-        The posterior of :func:`analyses.recordings.prepare.state_space_decoder.decode`.
+        The posterior of :func:`analyses.recordings.prepare.state_space_decoder.state_posterior`.
     dt : float, default 0.005
         Length of a time bin, in s.
 
@@ -344,8 +344,8 @@ def posterior_figure(
     Parameters
     ----------
     posterior : array_like of float, shape (n_time, n_bins) or (n_time, 3, n_bins)
-        The posterior of :func:`analyses.recordings.prepare.state_space_decoder.decode`, or of
-        another decoder. Without kinds of movement, their panel is omitted.
+        The posterior of :func:`analyses.recordings.prepare.state_space_decoder.state_posterior`,
+        or of another decoder. Without kinds of movement, their panel is omitted.
     track : BinnedTrack
         The track and its bins.
     dt : float, default 0.005

@@ -83,7 +83,7 @@ class Clones:
         """Learn which clone follows which."""
         single = prepared(self.of, walk, rng, None if previous is None else previous.single)
         shape = (walk.n_actions, single.n_codes, self.n_clones, single.n_codes, self.n_clones)
-        # Three tables at a time: probabilities as they were, probabilities, and counts.
+        # At least three tables at a time: probabilities as they were, probabilities, and counts.
         check_fits(24 * np.prod(shape, dtype=float), f"the moves between {self.n_clones} clones")
         seen = walk.codes(single)
         if previous is not None:

@@ -321,7 +321,7 @@ def codebook(
         few = np.bincount(label, minlength=n_codes) < FEW * len(points) / n_codes
         distance = ((points - centres[label]) ** 2).sum(axis=1)
         if few.any() and np.count_nonzero(distance) >= few.sum():
-            # Far observations first, as in k-means++ [1]_ of `KMeans`.
+            # Far observations are likelier, as in k-means++ [1]_ of `KMeans`.
             chosen = rng.choice(len(points), few.sum(), replace=False, p=distance / distance.sum())
             centres[few] = points[chosen]
             centres, label = _placed(points, centres, rng)

@@ -44,12 +44,12 @@ from numpy.random import Generator
 from replay.checks.arrays import Floats, Ints
 from replay.jit import as_int
 from replay.learners import ranges
-from replay.learners.contract import Between, Choice, Description, Known, Sizes, Transition
+from replay.learners.contract import Between, Choice, Description, Known, Pause, Sizes, Transition
 from replay.learners.prioritized_sweeping import evaluation
 from replay.learners.prioritized_sweeping.evaluation import Evaluation
 from replay.log.backups import EPISODE_END, ONLINE, START, BackupBuffer, record
 from replay.parts import pauses, priority_queue, world_model
-from replay.parts.pauses import Earnings, Pause
+from replay.parts.pauses import Earnings
 from replay.parts.policies import best_tried
 from replay.parts.priority_queue import PriorityQueue, pop, remove, set_priority
 from replay.parts.world_model import WorldModel
