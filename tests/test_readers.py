@@ -459,6 +459,12 @@ class TestPosteriors:
         array = self.read(data["acausal_posterior"].rename(None)).posterior
         assert np.array_equal(one.probability, array.probability)
 
+    def test_a_tree_is_read_as_the_dataset_of_its_root(self):
+        xarray = pytest.importorskip("xarray", minversion="2024.10", reason="it has no trees")
+        data = dataset()
+        one, other = self.read(data).posterior, self.read(xarray.DataTree(data)).posterior
+        assert np.array_equal(one.probability, other.probability)
+
     def test_a_stacked_index_and_its_local_state(self):
         data = dataset()
         nld = stacked(data)

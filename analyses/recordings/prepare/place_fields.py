@@ -174,9 +174,8 @@ def run_track(
     return part, float(track.width[is_far].sum())
 
 
-_DECODED_AT_ONCE = (
-    0.25  # s: while the animal runs, cells fire too little in the time bins of events
-)
+# s: while the animal runs, cells fire too little in the time bins of events.
+_DECODED_AT_ONCE = 0.25
 _N_PARTS = 5  # of the running, each decoded with the fields of the others
 _SEED = 0  # of the chance level
 

@@ -26,9 +26,8 @@ from replay.checks.arrays import Floats, Int32s, Ints
 from replay.log.event_log import EventLog
 from replay.worlds.mdp import MDP
 
-_NEAR = (
-    0.4  # of the distance between states: from half of it on, one would end where another begins
-)
+# Of the distance between states: from half of it on, one would end where another begins.
+_NEAR = 0.4
 _NEARER = 0.5  # of the distance to the state that is left, in an arena
 
 

@@ -223,10 +223,11 @@ def _read(
         return source if graph is None else replace(source, graph=graph)
     if isinstance(source, pd.DataFrame):
         return read_table(source, graph, most_unknown=most_unknown)
-    if hasattr(source, "to_dataset"):  # one array of the Dataset of a decoder
-        source = source.to_dataset(name="acausal_posterior")
     if hasattr(source, "data_vars"):
         return read_posterior(source, graph, bins=bins)
+    if hasattr(source, "to_dataset"):  # one array of the Dataset of a decoder
+        named = source.to_dataset(name="acausal_posterior")
+        return read_posterior(named, graph, bins=bins)
     stored = stored_form(source[-1] if isinstance(source, tuple) and len(source) == 2 else source)
     if stored is not None:  # an object of pynapple
         name = f"the {kind_of(stored)}"
