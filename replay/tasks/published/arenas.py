@@ -150,14 +150,12 @@ def liu2021_three_arm(*, rng: np.random.Generator | None = None) -> Task:
         Block("rest", 0, n_rest=variant.n_rest),
         Block("trials", n_laps, ("drifting",), paid, n_rest=variant.n_rest),
     ]
-    starts = tuple(f"start_{arm}" for arm in find_maze("liu2021_three_arm")["start_probability"])
+    share_of_arm = find_maze("liu2021_three_arm")["start_probability"]
+    starts = tuple(f"start_{arm}" for arm in share_of_arm)
     rules = [Rule(starts, _ENDS, tuple(paid.items()))]
 
     def laps(task: Task, rng: np.random.Generator) -> Laps:
-        maze = find_maze("liu2021_three_arm")
-        arms = list(maze["start_probability"])
-        starts = task.landmarks["starts"]
-        share = np.array(list(maze["start_probability"].values()))
+        arms, share = list(share_of_arm), np.array(list(share_of_arm.values()))
         chance = rng.uniform(_LOW, _HIGH, size=len(_ENDS))
         favourite = int(rng.integers(len(_ENDS)))
         (block,) = task.blocks[1:]
