@@ -13,6 +13,7 @@ from analyses.recordings.basics.binned_track import cut_track
 from analyses.recordings.basics.observed import Seen
 from analyses.recordings.basics.recording import Posterior
 from analyses.recordings.basics.settings import Judgement, Settings
+from analyses.recordings.decide import scoring
 from analyses.recordings.prepare.headings import (
     headed_fields,
     heading_of_ways,
@@ -22,6 +23,7 @@ from analyses.recordings.prepare.headings import (
 )
 from analyses.recordings.prepare.session import prepare
 from analyses.recordings.prepare.state_space_decoder import walk_of_states
+from analyses.recordings.prepare.travel import Stretch
 from analyses.recordings.readers.decoded import read_posterior
 from analyses.recordings.recover.cells import draw_cells
 from analyses.recordings.recover.known_paths import known_paths
@@ -141,11 +143,31 @@ def test_forward_and_reverse_are_told_where_cells_have_a_heading(directional):
     senses = stretches.set_index("event")["sense"]
     assert (senses[events["event"]].to_numpy() == true[events["event"]]).mean() >= 0.9
     certain = stretches[["forward", "reverse"]].astype(float)
-    named = certain.idxmax(axis=1).where(certain.max(axis=1) > 0.8, "undecided")
+    headed = certain.sum(axis=1)
+    is_sure = (certain.max(axis=1) > 0.95 * headed) & (headed > 0.5)
+    named = certain.idxmax(axis=1).where(is_sure, "undecided")
     assert (named == stretches["sense"]).all()
     along = {"forward": 1, "reverse": -1, "undecided": 0}
     paths = found.paths.merge(found.stretches[["event", "stretch", "sense"]])
     assert (paths["along"] == paths["sense"].map(along)).all()
+
+
+def test_a_sense_needs_cells_with_a_heading_and_little_doubt(directional, monkeypatch):
+    """The rest of the probability is that cells fire as if they had no heading."""
+    seen, _ = directional
+    session = prepare(seen.recording, judgement=QUICK)
+    senses = {
+        (0.6, 0.02): "forward",
+        (0.02, 0.6): "reverse",
+        (0.48, 0.01): "undecided",
+        (0.9, 0.1): "undecided",
+        (0.5, 0.03): "undecided",
+        (0.0, 0.0): "undecided",
+    }
+    monkeypatch.setattr(scoring, "stretches_of", lambda *_: [
+        Stretch(0, 2, np.array([0, 1]), *each, 100.0) for each in senses])  # fmt: skip
+    found = scoring.score_block(session, 0).stretches
+    assert found.loc[found["event"] == 0, "sense"].tolist() == [*senses.values()]
 
 
 @pytest.mark.parametrize(("share", "headings"), [(0.0, (1, -1)), (0.7, (0,))])
