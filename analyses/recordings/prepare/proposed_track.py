@@ -287,10 +287,12 @@ def _keep_what_was_run(drawn: nx.Graph, known: Floats, reach: float) -> None:
 
 def _nearest_on_edges(places: Floats, begin: Floats, end: Floats) -> tuple[Floats, Floats]:
     """Find for each place and each edge how far along it the place is, and how far away."""
-    along = end - begin
-    from_begin = places[:, None] - begin
-    share = ((from_begin * along).sum(-1) / (along**2).sum(-1)).clip(0, 1)
-    return share, np.hypot(*np.moveaxis(from_begin - share[..., None] * along, -1, 0))
+    share, away = np.empty((2, len(places), len(begin)))
+    for edge, along in enumerate(end - begin):  # one at a time: sessions have millions of places
+        from_begin = places - begin[edge]
+        share[:, edge] = (from_begin @ along / (along @ along)).clip(0, 1)
+        away[:, edge] = np.hypot(*(from_begin - share[:, [edge]] * along).T)
+    return share, away
 
 
 def _fit(

@@ -7,7 +7,7 @@ another stretch around it. So in each time bin the population is in one of three
 - *dwelling*: a place is held for 20, 40, 80 or 500 ms on average, and then another one is drawn,
   from everywhere or, in half of the cases, with the same heading; or a place is held for 200 ms,
   and those of single time bins are drawn around it, within 10 cm; or a place drifts by 15 cm in
-  100 ms; each of the three is as likely;
+  100 ms. The three are equally likely;
 - *travelling*: a place moves along the track in one direction at 1, 2, 4, 8 or 16 m/s, by a Poisson
   number of bins in each time bin. At a junction it may go on into any other edge, and at a dead end
   it stops. Where cells have headings, these are those of the travel (*forward*), the opposite ones
