@@ -456,7 +456,7 @@ def test_none_of_these_names_the_parameter_at_an_edge(monkeypatch):
                          "prior_low": 0.8, "prior_high": 0.99, "prior_share": 0.2,
                          "edge": "upper"})  # fmt: skip
     monkeypatch.setattr(answers, "parameter_intervals", lambda *_: rows)
-    monkeypatch.setattr(answers, "_verdict", lambda *_: "none")
+    monkeypatch.setattr(answers, "verdict_of", lambda *_: "none")
     found = explain(reverse_rat_log(), accounts=few, n_draws=20, wrong_places=0.0)
     [told] = found.verdicts["text"]
     assert told.endswith("may explain it: discount of episodic_control (upper, 0.98).")
@@ -1319,9 +1319,9 @@ def test_groups_of_animals_are_found_more_often(choice):
      ([0.6, 0.4], [0.02, 0.3], "undecided"), ([0.6, 0.4], [0.02, 0.03], "none")],
 )  # fmt: skip
 def test_nothing_is_named_if_nothing_fits(probability, misfit, verdict):
-    likely = answers._likely(np.array(probability))
+    likely = answers.likely_classes(np.array(probability))
     assert len(likely) == len(misfit)
-    assert answers._verdict(np.array(probability), np.array(misfit), 0.0, 10, False) == verdict
+    assert answers.verdict_of(np.array(probability), np.array(misfit), 0.0, 10, False) == verdict
 
 
 def test_an_animal_that_replays_more_than_all_but_one_account_is_named():
@@ -1341,9 +1341,9 @@ def test_an_account_is_named_if_it_is_told_from_controls_by_enough(
     control_share, n_sequences, verdict
 ):
     probability, misfit = np.array([0.95, 0.05]), np.array([0.3])
-    found = answers._verdict(probability, misfit, control_share, n_sequences, False)
+    found = answers.verdict_of(probability, misfit, control_share, n_sequences, False)
     assert found == verdict
-    in_part = answers._verdict(probability, misfit, control_share, n_sequences, True)
+    in_part = answers.verdict_of(probability, misfit, control_share, n_sequences, True)
     assert in_part == verdict.replace("account", "part")
 
 
