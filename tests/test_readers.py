@@ -782,7 +782,7 @@ class TestTables:
             read_intervals(seconds.assign(end_s=[3.4, 7.5]))
 
     def test_events_that_are_none(self):
-        with pytest.raises(ValueError, match=r"Intervals .* must have two columns"):
+        with pytest.raises(ValueError, match=r"Events or an epoch .* must have two columns"):
             read_intervals(5)
 
     def test_files_that_are_none(self, tmp_path):

@@ -107,12 +107,14 @@ def test_two_animals_have_no_intervals(folder):
     results = Results(folder)
     both = {
         name: table[table["animal"] != "NA"]
-        for name in ("kinds.csv", "epochs.csv", "epoch_differences.csv")
+        for name in ("kinds.csv", "shares.csv", "epochs.csv", "epoch_differences.csv")
         if len(table := results.read(name))
     }
-    kinds = recorded._over_animals(both["kinds.csv"], "share", "n_events", ["kind"])
+    by = ["state_size", "kind"]
+    kinds = recorded._over_animals(both["kinds.csv"], "share", "n_events", by)
+    shares = recorded._over_animals(both["shares.csv"].assign(n=20), "found", "n", ["kind"])
     epochs = epochs_of_all(both)
-    for table in (kinds, *epochs.values()):
+    for table in (kinds, shares, *epochs.values()):
         ends = [name for name in table if name.startswith("ci_")]
         assert ends
         assert table[ends].isna().all(axis=None)

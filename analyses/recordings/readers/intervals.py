@@ -49,7 +49,7 @@ def read_intervals(source: object) -> pd.DataFrame:
     elif hasattr(source, "as_dataframe"):  # an IntervalSet of pynapple
         table = source.as_dataframe()
     else:
-        what = "Intervals (begin and end in s)"
+        what = "Events or an epoch (begin and end in s)"
         pairs = in_pairs(check_array(source, what, kind="number", n_dims=None), what)
         table = pd.DataFrame(pairs, columns=["start_time", "end_time"])
     for names in (STARTS, ENDS):
