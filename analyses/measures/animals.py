@@ -28,7 +28,6 @@ from analyses.sequences.experience import Experience
 from analyses.sequences.place_sequences import (
     NOVELTIES,
     classified_places,
-    crossed_shortcuts,
     runs_along,
 )
 from analyses.sequences.reactivations import reactivated_by, reactivations_by_run
@@ -246,17 +245,17 @@ def _sequences_table(
     codes = laps.codes_at(owner, sequences["episode"])
     n, of_place = len(states.length), states.owner
     is_move = of_place[1:] == of_place[:-1]
-    along = track.move(states.flat[:-1], states.flat[1:])[is_move]
+    move_number = track.move(states.flat[:-1], states.flat[1:])[is_move]
     of_move = of_place[1:][is_move]
     extent, correlation = track.extent(states)
     found: dict[str, Any] = {"extent": extent, "correlation": correlation}
     # Causal chains have neither, and place sequences only what the graph of their task says.
     if "distance" not in sequences.columns:
-        length = np.where(along < 0, np.nan, track.distance[along])
+        length = np.where(move_number < 0, np.nan, track.distance[move_number])
         found["distance"] = np.bincount(of_move, length, minlength=n).astype(np.float64)
     if "shortcut" not in sequences.columns:
         never_run = sequences["novelty"] != NOVELTIES.index("experienced")
-        found["shortcut"] = _flags(crossed_shortcuts(track, along, of_move, never_run))
+        found["shortcut"] = _flags(track.crossed_shortcuts(move_number, of_move, never_run))
 
     # Whether each edge is closed in each block; the last row is no block, the last column no edge.
     blocks, edges, walls = laps.labels["block"], list(track.graph.edges), closed_edges(task)
@@ -266,7 +265,7 @@ def _sequences_table(
         closed[row, :-1] = [frozenset((task.node[a], task.node[b])) in there for a, b in edges]
     impossible = np.full(n, -1, dtype=np.int8)
     if closed.any():
-        edge = np.where(along < 0, -1, track.edge[along])
+        edge = np.where(move_number < 0, -1, track.edge[move_number])
         impossible[:] = 0
         impossible[of_move[closed[codes["block"][of_move], edge]]] = 1
     return sequences.table.assign(

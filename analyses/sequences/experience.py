@@ -23,6 +23,7 @@ from analyses.sequences.suffix_automaton import (
     LatestEnds,
     SuffixAutomaton,
     appended,
+    prepended,
     second_ends,
 )
 from replay.checks import check_array, check_choice, check_whole
@@ -208,6 +209,26 @@ class Experience:
         begins = np.append(0, ends)[:-1].tolist()
         return list(map(PathPiece, begins, ends.tolist(), episodes.tolist()))
 
+    def pieces_of_sequences(
+        self, symbol: Int32s, back_symbol: Int32s, begin: Ints, limit: Ints
+    ) -> tuple[Int32s, Int32s, Int32s]:
+        """Stitch sequences of moves from the fewest experienced pieces, each in either direction.
+
+        Sequence `i` has the moves from ``begin[i]`` up to ``begin[i + 1]``, and the first
+        ``limit[i]`` moves of the run count for it. `symbol` and `back_symbol` are those of each
+        move and of its reverse, -1 where it may not be read so. Returns the number of pieces of
+        each sequence, 0 if a move was never made; and of all pieces, one sequence after the other,
+        the move of the sequence after which each ends, and the latest episode that contains it.
+        """
+        end, forward, backward = (np.empty(len(symbol), dtype=np.int32) for _ in range(3))
+        pieces = _ReadPieces(np.empty(len(limit), dtype=np.int32), end, forward, backward)
+        n_all = _stitch_either(self.automaton, symbol, back_symbol, begin, limit, pieces)
+        node = np.stack((forward[:n_all], backward[:n_all]))
+        is_run, by = node > 0, np.broadcast_to(np.repeat(limit, pieces.number), node.shape)
+        episode: Int32s = np.full(node.shape, -1, dtype=np.int32)
+        episode[is_run] = self.latest_episodes(node[is_run], by[is_run])
+        return pieces.number, end[:n_all], episode.max(axis=0)
+
 
 @jitable
 def stitch(
@@ -243,6 +264,62 @@ def stitch(
     ends[n_pieces] = n
     nodes[n_pieces] = node
     return n_pieces + 1
+
+
+class _ReadPieces(NamedTuple):
+    """Experienced pieces of sequences, one sequence after the other."""
+
+    number: Int32s  # (n_sequences,): how many each sequence has; 0 if a move was never made
+    end: Int32s  # (n_pieces,): the move of the sequence after which each piece ends
+    # (n_pieces,): its nodes as read forward and backward; -1 if it was never run in that direction
+    forward: Int32s
+    backward: Int32s
+
+
+@kernel
+def _stitch_either(
+    automaton: SuffixAutomaton,
+    symbol: Int32s,
+    back_symbol: Int32s,
+    begin: Ints,
+    limit: Ints,
+    pieces: _ReadPieces,
+) -> int:
+    """Cut each sequence into the least number of experienced pieces, read in either direction.
+
+    Writes the pieces, and returns their total number.
+    """
+    n_all = 0
+    nodes = automaton.nodes
+    for sequence in range(len(limit)):
+        first, n_before = begin[sequence], n_all
+        forward, backward, length = 0, 0, 0
+        move = first
+        while move < begin[sequence + 1]:
+            longer, longer_back = -1, -1
+            if forward >= 0 and symbol[move] >= 0:
+                longer = appended(automaton, forward, symbol[move])
+                if longer >= 0 and nodes[longer]["first_end"] >= limit[sequence]:
+                    longer = -1
+            if backward >= 0 and back_symbol[move] >= 0:
+                longer_back = prepended(automaton, backward, length, back_symbol[move])
+                if longer_back >= 0 and nodes[longer_back]["first_end"] >= limit[sequence]:
+                    longer_back = -1
+            if longer >= 0 or longer_back >= 0:
+                forward, backward, length = longer, longer_back, length + 1
+                move += 1
+                if move < begin[sequence + 1]:
+                    continue
+            if length == 0:  # a move that was never made, in either direction
+                n_all = n_before
+                break
+            pieces.end[n_all] = move - first
+            pieces.forward[n_all] = forward
+            pieces.backward[n_all] = backward
+            n_all += 1
+            forward, backward, length = 0, 0, 0
+        pieces.number[sequence] = n_all - n_before
+    return n_all
 
 
 @kernel

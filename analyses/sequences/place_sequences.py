@@ -46,7 +46,7 @@ References
 from __future__ import annotations
 
 import warnings
-from typing import Any
+from typing import Any, NamedTuple
 
 import networkx as nx
 import numpy as np
@@ -74,7 +74,6 @@ from analyses.sequences.sequences import (
     of_run,
     runs_of,
 )
-from analyses.sequences.suffix_automaton import SuffixAutomaton, appended, prepended
 from analyses.sequences.track import Track, graph_of_log
 from analyses.tables import KINDS
 from replay.checks import known_arguments
@@ -182,8 +181,8 @@ def place_sequences(
                 "neighbours of the graph: are its nodes the states of the log?",
                 stacklevel=3,
             )
-        found = runs_along(reactivated, track, detection)
-        parts.append(classified_places(Experience(steps), reactivated, *found, track))
+        rows, states = runs_along(reactivated, track, detection)
+        parts.append(classified_places(Experience(steps), reactivated, rows, states, track))
     table = Sequences.concat(parts).table
     if paths is None:
         n_chains = sum(
@@ -198,7 +197,11 @@ def count_place_sequences(log: EventLog, min_length: int) -> int:
     if not len(log.columns("backups")["step"]):
         return 0
     track, detection = Track.of(graph_of_log(log)), Detection(min_length)
-    return sum(len(runs_along(each, track, detection)[0]) for _, each in reactivations_by_run(log))
+    n_sequences = 0
+    for _, reactivated in reactivations_by_run(log):
+        rows, _ = runs_along(reactivated, track, detection)
+        n_sequences += len(rows)
+    return n_sequences
 
 
 def note_difference(table: pd.DataFrame, counted: str, n_others: int, others: str) -> None:
@@ -208,91 +211,108 @@ def note_difference(table: pd.DataFrame, counted: str, n_others: int, others: st
         table.attrs["note"] = f"{n:,} {counted}, but {n_others:,} {others}: say which you count."
 
 
+class _Moves(NamedTuple):
+    """The moves of place sequences, one sequence after the other."""
+
+    here: Int32s  # (n_moves,): the place before each move
+    there: Int32s  # (n_moves,): the place after it
+    owner: Ints  # (n_moves,): the sequence to which it belongs
+    begin: Ints  # (n_sequences + 1,): the first move of each sequence; the last entry is `n_moves`
+
+
 def classified_places(
     experience: Experience, reactivated: Columns, rows: Ints, states: Lists, track: Track
 ) -> Sequences:
-    """Classify the place sequences of one run; `rows` are those of their first reactivations.
-
-    One page long, as each column of the table needs those before it.
-    """
-    n = len(rows)
-    flat, owner = states.flat, states.owner
-    is_move = owner[1:] == owner[:-1]
-    here, there, of_move = flat[:-1][is_move], flat[1:][is_move], owner[1:][is_move]
-    moves = states.begin - np.arange(n + 1)
+    """Classify the place sequences of one run; `rows` are those of their first reactivations."""
+    is_move = states.owner[1:] == states.owner[:-1]
+    moves = _Moves(
+        states.flat[:-1][is_move],
+        states.flat[1:][is_move],
+        states.owner[1:][is_move],
+        states.begin - np.arange(len(rows) + 1),
+    )
     limit = experience.moves_by(reactivated["step"][rows])
-
-    known = limit[of_move]
-    along, back_along = experience.symbols(here, there), experience.symbols(there, here)
-    taken = experience.first_moves(here, there) < known
-    back = experience.first_moves(there, here) < known
     headings: dict[str, Lists] = {}
-    if "along" in reactivated:  # a heading is known, and rules out one of the two readings
+    if "along" in reactivated:
         headings["along"] = headings_along(reactivated, rows, states)
         heading = headings["along"].flat[1:][is_move]
-        taken, back = taken & (heading >= 0), back & (heading <= 0)
-        along[heading < 0], back_along[heading > 0] = -1, -1  # nor may pieces be read so
-    label = np.select([taken & back, taken, back], [_BOTH, _FORWARD, _BACKWARD], _NEVER)
-    cell, n_labels = of_move * len(MOVE_LABELS) + label, len(MOVE_LABELS)
-    has = np.bincount(cell, minlength=n * n_labels).reshape(n, n_labels) > 0
-    direction = np.select(
+    else:
+        heading = np.zeros(len(moves.owner), dtype=np.int8)
+    label, symbol, back_symbol = _label_moves(experience, moves, limit, heading)
+    direction = _directions(label, moves)
+
+    n_pieces, piece_end, piece_episode = experience.pieces_of_sequences(
+        symbol, back_symbol, moves.begin, limit
+    )
+    end_state = states.flat[np.repeat(states.begin[:-1], n_pieces) + piece_end]
+    is_whole, is_composed = n_pieces == 1, n_pieces > 1
+    novelty = np.select(
+        [is_whole, is_composed & (direction == _MIXED), is_composed],
+        [_EXPERIENCED, _COMPOSED_MIXED, _COMPOSED],
+        _UNEXPERIENCED,
+    )
+    kind = np.select(
+        [is_composed, ~is_whole, direction == _ALL_REVERSE, direction == _ALL_FORWARD],
+        [NOVEL_PATH, NEVER_TAKEN, REVERSE_EPISODE, FORWARD_EPISODE],
+        AMBIGUOUS,
+    )
+    move_number = track.move(moves.here, moves.there)
+    distance = np.bincount(moves.owner, track.distance[move_number], minlength=len(rows))
+    marks: dict[str, NDArray[Any] | Lists] = {}
+    if track.shortcuts is not None:
+        marks["shortcut"] = track.crossed_shortcuts(move_number, moves.owner, ~is_whole)
+    if track.impossible is not None:
+        marks["impossible"] = is_impossible = np.zeros(len(rows), dtype=np.int8)
+        is_impossible[moves.owner[track.impossible[track.edge[move_number]]]] = 1
+    columns: dict[str, NDArray[Any] | Lists] = {
+        **{name: reactivated[name][rows] for name in ("run", "episode", "step", "time", "event")},
+        **{name: reactivated[name][rows] for name in ("phase", "location", "index")},
+        "first": states.first,
+        "last": states.last,
+        "states": states,
+        "length": states.length.astype(np.int32),
+        "n_distinct": states.n_different,
+        "moves": Lists(label, moves.begin),
+        **headings,
+        "distance": distance.astype(np.float64),
+        "direction": direction,
+        "novelty": novelty,
+        "kind": kind,
+        **composition_columns(n_pieces, piece_episode, end_state, reactivated["episode"][rows]),
+        **marks,
+    }
+    return Sequences(columns, _CATEGORIES)
+
+
+def _label_moves(
+    experience: Experience, moves: _Moves, limit: Ints, heading: NDArray[np.int8]
+) -> tuple[Ints, Int32s, Int32s]:
+    """Label moves, and return the symbols of each and of its reverse in the index of experience.
+
+    `limit` is the number of experienced moves that count for each sequence. A known heading rules
+    out one of the two readings of a move: its symbol is then -1.
+    """
+    here, there = moves.here, moves.there
+    symbol, back_symbol = experience.symbols(here, there), experience.symbols(there, here)
+    symbol[heading < 0] = -1
+    back_symbol[heading > 0] = -1
+    n_before = limit[moves.owner]
+    forward = (experience.first_moves(here, there) < n_before) & (heading >= 0)
+    backward = (experience.first_moves(there, here) < n_before) & (heading <= 0)
+    label = np.select([forward & backward, forward, backward], [_BOTH, _FORWARD, _BACKWARD], _NEVER)
+    return label, symbol, back_symbol
+
+
+def _directions(label: Ints, moves: _Moves) -> Ints:
+    """Find the direction of each sequence, by the labels of its moves."""
+    n_sequences, n_labels = len(moves.begin) - 1, len(MOVE_LABELS)
+    count = np.bincount(moves.owner * n_labels + label, minlength=n_sequences * n_labels)
+    has = count.reshape(n_sequences, n_labels) > 0
+    return np.select(
         [has[:, _NEVER], has[:, _FORWARD] & has[:, _BACKWARD], has[:, _FORWARD], has[:, _BACKWARD]],
         [_NEITHER, _MIXED, _ALL_FORWARD, _ALL_REVERSE],
         _EITHER,
     )
-
-    n_pieces = np.empty(n, dtype=np.int32)
-    ends, forward, backward = (np.empty(len(here), dtype=np.int32) for _ in range(3))
-    n_all = _stitch_either(
-        experience.automaton, along, back_along, moves, limit, n_pieces, ends, forward, backward
-    )
-    piece_of = np.repeat(np.arange(n), n_pieces)
-    node = np.stack((forward[:n_all], backward[:n_all]))
-    # The latest episode that contains each piece, in either direction.
-    held, by = node > 0, np.broadcast_to(limit[piece_of], node.shape)
-    episodes: Int32s = np.full(node.shape, -1, dtype=np.int32)
-    episodes[held] = experience.latest_episodes(node[held], by[held])
-    piece_end = flat[states.begin[piece_of] + ends[:n_all]]
-    episode = reactivated["episode"][rows]
-    whole = n_pieces == 1
-
-    # Pieces, and so novelty, come from experience; distances and marks from the track.
-    edges = track.move(here, there)
-    distance = np.bincount(of_move, track.distance[edges], minlength=n).astype(np.float64)
-    novelty = np.select(
-        [n_pieces == 0, whole, direction == _MIXED],
-        [_UNEXPERIENCED, _EXPERIENCED, _COMPOSED_MIXED],
-        _COMPOSED,
-    )
-    kind = np.select(
-        [~whole & (n_pieces > 0), ~whole, direction == _ALL_REVERSE, direction == _ALL_FORWARD],
-        [NOVEL_PATH, NEVER_TAKEN, REVERSE_EPISODE, FORWARD_EPISODE],
-        AMBIGUOUS,
-    )
-    marks: dict[str, NDArray[Any] | Lists] = {}
-    if track.shortcuts is not None:
-        marks["shortcut"] = crossed_shortcuts(track, edges, of_move, ~whole)
-    if track.impossible is not None:
-        marks["impossible"] = is_impossible = np.zeros(n, dtype=np.int8)
-        is_impossible[of_move[track.impossible[track.edge[edges]]]] = 1
-    columns: dict[str, NDArray[Any] | Lists] = {
-        **{name: reactivated[name][rows] for name in ("run", "episode", "step", "time", "event")},
-        **{name: reactivated[name][rows] for name in ("phase", "location", "index")},
-        "first": flat[states.begin[:-1]],
-        "last": flat[states.begin[1:] - 1],
-        "states": states,
-        "length": states.length.astype(np.int32),
-        "n_distinct": states.n_different,
-        "moves": Lists(label, moves),
-        **headings,
-        "distance": distance,
-        "direction": direction,
-        "novelty": novelty,
-        "kind": kind,
-        **composition_columns(n_pieces, episodes.max(axis=0), piece_end, episode),
-        **marks,
-    }
-    return Sequences(columns, _CATEGORIES)
 
 
 def headings_along(reactivated: Columns, rows: Ints, states: Lists) -> Lists:
@@ -300,28 +320,28 @@ def headings_along(reactivated: Columns, rows: Ints, states: Lists) -> Lists:
 
     Places that were jumped over have the heading of the reactivation that follows.
     """
-    found = np.empty(len(states.flat), dtype=np.int8)
+    heading = np.empty(len(states.flat), dtype=np.int8)
     _find_headings(
-        reactivated["place"], reactivated["along"], rows, states.flat, states.begin, found
+        reactivated["place"], reactivated["along"], rows, states.flat, states.begin, heading
     )
-    return Lists(found, states.begin)
+    return Lists(heading, states.begin)
 
 
 @kernel
 def _find_headings(
     place: Int32s,
-    along: NDArray[np.int8],
+    heading_of_place: NDArray[np.int8],
     rows: Ints,
     states: Int32s,
     begin: Ints,
-    found: NDArray[np.int8],
+    heading: NDArray[np.int8],
 ) -> None:
     for sequence in range(len(rows)):
-        at, first = rows[sequence], begin[sequence]
-        found[first] = along[at]
+        row, first = rows[sequence], begin[sequence]
+        heading[first] = heading_of_place[row]
         for i in range(first + 1, begin[sequence + 1]):
-            found[i] = along[at + 1]
-            at += states[i] == place[at + 1]
+            heading[i] = heading_of_place[row + 1]
+            row += states[i] == place[row + 1]
 
 
 def runs_along(reactivated: Columns, track: Track, detection: Detection) -> tuple[Ints, Lists]:
@@ -351,15 +371,16 @@ def runs_along(reactivated: Columns, track: Track, detection: Detection) -> tupl
         filled[is_own], filled[~is_own] = place, between.flat
         place, event = filled, event[rows]
     same = event[1:] == event[:-1]
-    move = np.where(same, track.move(place[:-1], place[1:]), -1)
-    edges = np.flatnonzero(np.concatenate(([True] * bool(len(place)), move < 0)))
-    states = Lists(place, np.append(edges, len(place)))
+    move_number = np.where(same, track.move(place[:-1], place[1:]), -1)
+    starts = np.flatnonzero(np.concatenate(([True] * bool(len(place)), move_number < 0)))
+    states = Lists(place, np.append(starts, len(place)))
     # Different places are counted only where there are enough places: most runs are short.
     kept = states.length >= detection.min_length
     kept[kept] = states.select(kept).n_different >= detection.min_length
     if detection.min_distance > 0 or detection.min_extent > 0:
         track.require_distances()
-        walked = np.concatenate(([0.0], np.cumsum(np.where(move < 0, 0, track.distance[move]))))
+        distance = np.where(move_number < 0, 0, track.distance[move_number])
+        walked = np.concatenate(([0.0], np.cumsum(distance)))
         length = walked[states.begin[1:] - 1] - walked[states.begin[:-1]]
         kept &= at_least(length, detection.min_distance)
     rows, states = rows[states.begin[:-1]][kept], states.select(kept)
@@ -375,86 +396,3 @@ def runs_along(reactivated: Columns, track: Track, detection: Detection) -> tupl
 def at_least(length: Floats, least: float) -> Bools:
     """Whether lengths (cm) reach a minimum, with a tolerance for rounding errors."""
     return length >= least * (1 - 1e-9)
-
-
-def crossed_shortcuts(track: Track, along: Ints, of_move: Ints, novel: Bools) -> NDArray[np.int8]:
-    """Find the novel sequences that run along the whole of a shortcut, without turning on it.
-
-    `along` numbers all moves as `Track.move` does, `of_move` names the sequence of each. Returns 1
-    or 0 for each sequence; -1 if the track has no shortcut.
-    """
-    if track.shortcuts is None:
-        return np.full(len(novel), -1, dtype=np.int8)
-    connection = np.full(track.graph.number_of_edges() + 1, -1)
-    for number, edges in enumerate(track.shortcuts):
-        connection[edges] = number
-    edge = np.where(along < 0, len(connection) - 1, track.edge[along])
-    found = np.zeros(len(novel), dtype=np.int8)
-    n_edges = np.array([len(edges) for edges in track.shortcuts])
-    _cross(edge, of_move, connection, n_edges, found)
-    return np.where(novel, found, 0).astype(np.int8)
-
-
-@kernel
-def _cross(
-    edge: Ints, of_move: Ints, connection: Ints, n_edges: Ints, found: NDArray[np.int8]
-) -> None:
-    """Mark the sequences with as many successive edges of a connection as it has."""
-    n = 0
-    for i in range(len(edge)):
-        here = connection[edge[i]]
-        goes_on = i > 0 and of_move[i] == of_move[i - 1] and edge[i] != edge[i - 1]
-        n = n + 1 if goes_on and here == connection[edge[i - 1]] else 1
-        if here >= 0 and n >= n_edges[here]:
-            found[of_move[i]] = 1
-
-
-@kernel
-def _stitch_either(
-    automaton: SuffixAutomaton,
-    along: Int32s,
-    against: Int32s,
-    begin: Ints,
-    limit: Ints,
-    n_pieces: Int32s,
-    ends: Int32s,
-    forward: Int32s,
-    backward: Int32s,
-) -> int:
-    """Cut each sequence into the least number of experienced pieces, read in either direction.
-
-    `along` and `against` are the symbols of each move and of its reverse. Writes the move after
-    which each piece ends, and its nodes as read forward and backward (-1 if it was never run in
-    that direction). `n_pieces` is 0 if a move was never made. Returns the total number of pieces.
-    """
-    n_all = 0
-    nodes = automaton.nodes
-    for sequence in range(len(limit)):
-        first, n_before = begin[sequence], n_all
-        ahead, back, length = 0, 0, 0
-        move = first
-        while move < begin[sequence + 1]:
-            longer, longer_back = -1, -1
-            if ahead >= 0 and along[move] >= 0:
-                longer = appended(automaton, ahead, along[move])
-                if longer >= 0 and nodes[longer]["first_end"] >= limit[sequence]:
-                    longer = -1
-            if back >= 0 and against[move] >= 0:
-                longer_back = prepended(automaton, back, length, against[move])
-                if longer_back >= 0 and nodes[longer_back]["first_end"] >= limit[sequence]:
-                    longer_back = -1
-            if longer >= 0 or longer_back >= 0:
-                ahead, back, length = longer, longer_back, length + 1
-                move += 1
-                if move < begin[sequence + 1]:
-                    continue
-            if length == 0:  # a move that was never made, in either direction
-                n_all = n_before
-                break
-            ends[n_all] = move - first
-            forward[n_all] = ahead
-            backward[n_all] = back
-            n_all += 1
-            ahead, back, length = 0, 0, 0
-        n_pieces[sequence] = n_all - n_before
-    return n_all

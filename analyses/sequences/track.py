@@ -196,6 +196,23 @@ class Track:
         _measure(number, states.begin, ways, extent, correlation)
         return extent, correlation
 
+    def crossed_shortcuts(self, move_number: Ints, of_move: Ints, novel: Bools) -> NDArray[np.int8]:
+        """Find the novel sequences that run along the whole of a shortcut, without turning on it.
+
+        `move_number` has all moves as `move` numbers them, `of_move` names the sequence of each.
+        Returns 1 or 0 for each sequence; -1 if the track has no shortcut.
+        """
+        if self.shortcuts is None:
+            return np.full(len(novel), -1, dtype=np.int8)
+        shortcut = np.full(self.graph.number_of_edges() + 1, -1)
+        for number, edges in enumerate(self.shortcuts):
+            shortcut[edges] = number
+        edge = np.where(move_number < 0, len(shortcut) - 1, self.edge[move_number])
+        n_edges = np.array([len(edges) for edges in self.shortcuts])
+        crosses = np.zeros(len(novel), dtype=np.int8)
+        _cross(edge, of_move, shortcut, n_edges, crosses)
+        return np.where(novel, crosses, 0).astype(np.int8)
+
     def require_distances(self) -> None:
         """Check that the graph has the length of each edge."""
         unknown = np.flatnonzero(np.isnan(self.distance))
@@ -243,3 +260,17 @@ def _measure(place: Ints, begin: Ints, way: Floats, extent: Floats, correlation:
         for i in range(first, stop):
             constant &= way[place[first], place[i]] == way[place[first], place[first]]
         correlation[sequence] = np.nan if constant else product / np.sqrt(square * order)
+
+
+@kernel
+def _cross(
+    edge: Ints, of_move: Ints, shortcut: Ints, n_edges: Ints, crosses: NDArray[np.int8]
+) -> None:
+    """Mark the sequences with as many successive edges of a shortcut as it has."""
+    n = 0
+    for i in range(len(edge)):
+        number = shortcut[edge[i]]
+        goes_on = i > 0 and of_move[i] == of_move[i - 1] and edge[i] != edge[i - 1]
+        n = n + 1 if goes_on and number == shortcut[edge[i - 1]] else 1
+        if number >= 0 and n >= n_edges[number]:
+            crosses[of_move[i]] = 1
