@@ -2,28 +2,25 @@
 
 All sequences are classified and counted at once; the moves of an event, and the pieces of
 experience of which its sequences are composed, are listed only for the events that a page shows.
-How well accounts predict each event can be added.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, replace
-from typing import Any, NamedTuple, TypeAlias
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
 from analyses.page.worlds import world_of_moves
-from analyses.plots.style import label
 from analyses.recordings.decide.event_kinds import ExperiencedPiece
 from analyses.recordings.prepare.state_space_decoder import Evidence
 from analyses.sequences.chains import REVERSE, UNKNOWN, Chains, chains, link_backups
 from analyses.sequences.classification import classified
 from analyses.sequences.experience import Experience
 from analyses.sequences.sequences import SHARED, Columns, Lists, of_run
-from replay.checks import check_table
 from replay.checks.arrays import Bools, Int32s, Ints
 from replay.log.event_log import EventLog
 from replay.log.worlds import ClosedMoves
@@ -81,45 +78,6 @@ def list_pieces(pieces: Sequence[Sequence[ExperiencedPiece]]) -> dict[str, NDArr
     }
 
 
-Explained: TypeAlias = pd.DataFrame
-"""A row for each animal, account and sequence, as ``replay explain`` writes them."""
-
-_N_ACCOUNTS = 5
-_Pair = tuple[ShownRun, ShownRun | None]
-
-
-def with_bits(pairs: list[_Pair], explained: Explained) -> list[_Pair]:
-    """Add the bits of an explanation of the same runs, in the same order."""
-    check_table(explained, ["animal", "account", "event", "bits"], "explained", empty=False)
-    animals = list(dict.fromkeys(explained["animal"]))
-    if len(animals) != len(pairs):
-        raise ValueError(
-            f"The explanation is of {len(animals)} animals, but the page shows {len(pairs)}: name "
-            "all results that were explained, in the same order."
-        )
-    found: list[_Pair] = []
-    for name, (run, other) in zip(animals, pairs, strict=True):
-        own = explained[explained["animal"] == name]
-        if not np.isin(own["event"], run.events["number"]).any():
-            raise ValueError(
-                f"The explanation of {name} is of other replay than the page shows: none of its "
-                "events is here."
-            )
-        # The bits of each event above those of a walk, of the best accounts.
-        summed = own.pivot_table("bits", "event", "account", aggfunc="sum")
-        above = summed.sub(summed["walk"], axis=0).drop(columns="walk")
-        best = above.drop(columns="ceiling").mean().nlargest(_N_ACCOUNTS).index
-        shown = above[[*best, "ceiling"]].round(1)
-        values = shown.to_numpy().tolist()
-        bits = {
-            "accounts": [*map(label, best), "the ceiling"],
-            "of_event": dict(zip(map(str, shown.index.tolist()), values, strict=True)),
-        }
-        both = None if other is None else replace(other, bits=bits)
-        found.append((replace(run, bits=bits), both))
-    return found
-
-
 _MOST_SNAPSHOTS, _MOST_VALUES = 120, 120_000
 
 
@@ -155,13 +113,12 @@ def model_run(log: EventLog, run: int, *, min_length: int, across_events: bool) 
 
     def detail(chosen: Bools) -> dict[str, NDArray[Any]]:
         if across_events:
-            keys = chained.keys(chosen, len(backups["step"]))
+            moves = chained.moves(chosen)
         else:
-            rows = np.flatnonzero(np.isin(backups["event"], number[chosen]))
-            rows = rows[backups["state"][rows] != backups["next_state"][rows]]
-            own = np.searchsorted(number, backups["event"][rows])
-            keys = own * np.int64(len(backups["step"])) + rows
-        return _list_moves(keys, chosen, chained, backups, experience)
+            is_move = backups["state"] != backups["next_state"]
+            rows = np.flatnonzero(is_move & np.isin(backups["event"], number[chosen]))
+            moves = _Moves(np.searchsorted(number, backups["event"][rows]), rows)
+        return _list_events(moves, chosen, chained, backups, experience)
 
     about = log.runs.set_index("run").loc[run] if run in set(log.runs["run"]) else pd.Series()
     world = log.mdp
@@ -185,6 +142,13 @@ def model_run(log: EventLog, run: int, *, min_length: int, across_events: bool) 
     )
 
 
+class _Moves(NamedTuple):
+    """Moves of events, one event after the other."""
+
+    event: Ints  # (n_moves,): the event to which each move belongs, a row of the run's events
+    row: Ints  # (n_moves,): its backup, ascending within an event
+
+
 class _Chained(NamedTuple):
     """The chains of a run, and the event to which each belongs.
 
@@ -202,61 +166,58 @@ class _Chained(NamedTuple):
         """Return the backups of a chain."""
         return self.found.rows[self.found.offset[chain] : self.found.offset[chain + 1]]
 
-    def keys(self, chosen: Bools, n_backups: int) -> Ints:
-        """Return event * n_backups + row of each backup of the chosen events' chains, ascending."""
-        owner = self.event[Lists(self.found.rows, self.found.offset).owner]
-        keys: Ints = owner * np.int64(n_backups) + self.found.rows
-        return np.unique(keys[chosen[owner]] if len(owner) else keys)
+    def moves(self, chosen: Bools) -> _Moves:
+        """List the backups of the chains of the chosen events, once for each event."""
+        event = np.repeat(self.event, np.diff(self.found.offset))
+        is_shown = np.isin(event, np.flatnonzero(chosen))
+        pairs = np.column_stack((event, self.found.rows))[is_shown]
+        return _Moves(*np.unique(pairs, axis=0).T)
+
+    def pieces(self, chain: int, experience: Experience) -> list[ExperiencedPiece]:
+        """List the pieces of earlier experience that compose a chain, read in its orientation."""
+        path = self.states.flat[self.states.begin[chain] : self.states.begin[chain + 1]].tolist()
+        if not self.reverse[chain]:
+            forward = experience.pieces(path, int(self.step[chain]))
+            return [ExperiencedPiece(*piece, backward=False) for piece in forward]
+        backward = experience.pieces(path[::-1], int(self.step[chain]))
+        last = len(path) - 1
+        return [
+            ExperiencedPiece(last - piece.end, last - piece.begin, piece.episode, True)
+            for piece in reversed(backward)
+        ]
 
 
-def _list_moves(
-    keys: Ints, chosen: Bools, chained: _Chained, backups: Columns, experience: Experience
+def _list_events(
+    moves: _Moves, chosen: Bools, chained: _Chained, backups: Columns, experience: Experience
 ) -> dict[str, NDArray[Any]]:
-    """List moves, sequences and pieces; `keys` are event * n_backups + row of each move."""
-    n_backups, n_events = np.int64(max(len(backups["step"]), 1)), int(chosen.sum())
-    of_event, row = np.divmod(keys, n_backups)
-    shown = np.flatnonzero(chosen[chained.event]) if len(chained.event) else keys[:0]
+    """List the moves, sequences and pieces of the chosen events, as `ShownRun.detail` does."""
+    here, there = backups["state"][moves.row], backups["next_state"][moves.row]
+    step = backups["step"][moves.row]
+    _, first, number = np.unique(moves.event, return_index=True, return_inverse=True)
+
+    # Sequences, one event after the other, with the turns of their moves within the event.
+    shown = np.flatnonzero(np.isin(chained.event, np.flatnonzero(chosen)))
     shown = shown[np.argsort(chained.event[shown], kind="stable")]
-    number = np.cumsum(chosen) - 1
-    begin = np.searchsorted(of_event, np.flatnonzero(chosen))
-    delay = backups["step"][row]
-    if len(row):
-        delay = delay - delay[begin][number[of_event]]
-    places, turns = [], [keys[:0]]
-    pieces = []
-    for chain in shown.tolist():
-        event = chained.event[chain]
-        places.append(np.searchsorted(keys, event * n_backups + chained.rows(chain)))
-        turns.append(places[-1] - begin[number[event]])
-        # The pieces of earlier experience that compose the chain, read in its orientation.
-        states, step = chained.states, int(chained.step[chain])
-        path = states.flat[states.begin[chain] : states.begin[chain + 1]].tolist()
-        backward = bool(chained.reverse[chain])
-        found = experience.pieces(path[::-1] if backward else path, step)
-        if backward:
-            last = len(path) - 1
-            own = [
-                ExperiencedPiece(last - each.end, last - each.begin, each.episode, True)
-                for each in reversed(found)
-            ]
-        else:
-            own = [ExperiencedPiece(each.begin, each.end, each.episode, False) for each in found]
-        pieces.append(own)
+    event = chained.event[shown]
+    begin = np.searchsorted(moves.event, np.arange(len(chosen) + 1))
+    turns = [
+        np.searchsorted(moves.row[begin[at] : begin[at + 1]], chained.rows(chain))
+        for at, chain in zip(event.tolist(), shown.tolist(), strict=True)
+    ]
     # A move belongs to the longest sequence that contains it, or the first of several longest ones,
     # which is written last.
-    reverse = np.zeros(len(keys), dtype=bool)
-    for k in sorted(range(len(places)), key=lambda k: (len(places[k]), -k)):
-        reverse[places[k]] = chained.reverse[shown[k]]
-    here, there = backups["state"][row], backups["next_state"][row]
+    reverse = np.zeros(len(step), dtype=bool)
+    for k in sorted(range(len(shown)), key=lambda k: (len(turns[k]), -k)):
+        reverse[begin[event[k]] + turns[k]] = chained.reverse[shown[k]]
     return {
-        "event_moves": np.bincount(number[of_event], minlength=n_events),
-        "event_sequences": np.bincount(number[chained.event[shown]], minlength=n_events),
+        "event_moves": np.bincount(moves.event, minlength=len(chosen))[chosen],
+        "event_sequences": np.bincount(event, minlength=len(chosen))[chosen],
         "move_from": np.where(reverse, there, here),
         "move_to": np.where(reverse, here, there),
-        "move_delay": delay,
+        "move_delay": step - step[first][number],
         "sequence": shown,
-        "place": np.concatenate(turns),
-        **list_pieces(pieces),
+        "place": np.concatenate([np.empty(0, dtype=np.int64), *turns]),
+        **list_pieces([chained.pieces(chain, experience) for chain in shown.tolist()]),
     }
 
 

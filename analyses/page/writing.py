@@ -16,7 +16,8 @@ from matplotlib.colors import to_hex
 from numpy.typing import NDArray
 
 from analyses.page.decoded import DecodedReplay, decoded_run, describe_places, pack_evidence
-from analyses.page.runs import Explained, ShownRun, model_run, with_bits
+from analyses.page.explained import Explained, ShownPair, with_bits
+from analyses.page.runs import ShownRun, model_run
 from analyses.page.worlds import describe_world, pack
 from analyses.plots.style import END_COLOUR, kind_colour, label
 from analyses.sequences.sequences import Logged, runs_of
@@ -39,7 +40,6 @@ _WINDOWS = (10, 50)
 _IN_A_WINDOW = 4
 _N_COLOURS = 24
 _TRIALS = 8  # to make the chosen events fit
-_Pair = tuple[ShownRun, ShownRun | None]
 _SCRIPTS = ("data.js", "drawing.js", "evidence.js", "timeline.js", "words.js", "page.js")
 
 
@@ -116,7 +116,7 @@ def write_page(
     return path
 
 
-def _runs(replay: object, min_length: int, across_events: bool) -> list[_Pair]:
+def _runs(replay: object, min_length: int, across_events: bool) -> list[ShownPair]:
     """List all runs, each with the same run counted the other way, if that makes a difference."""
     is_one = isinstance(getattr(replay, "log", replay), EventLog) or _is_decoded(replay)
     if isinstance(replay, str | PathLike):
@@ -124,7 +124,7 @@ def _runs(replay: object, min_length: int, across_events: bool) -> list[_Pair]:
             f"A page shows event logs, got {shown(replay)}: EventLog.load(folder) reads one."
         )
     given = [replay] if is_one else replay
-    found: list[_Pair] = []
+    found: list[ShownPair] = []
     for one in check_list("replay", given):
         each = one if _is_decoded(one) else getattr(one, "log", one)
         if isinstance(each, EventLog):
@@ -153,7 +153,7 @@ def _is_decoded(given: object) -> bool:
 
 
 def _data(
-    pairs: list[_Pair], title: str | None, min_length: int, across_events: bool
+    pairs: list[ShownPair], title: str | None, min_length: int, across_events: bool
 ) -> dict[str, Any]:
     """Collect everything that the page shows, with as many events as there is space for."""
     first = [run for run, _ in pairs]
