@@ -55,12 +55,12 @@ def read_posterior(source: object, graph: nx.Graph | None, *, bins: object = Non
     name = "the Dataset"
     if isinstance(source, str | Path):
         name, data = Path(source).name, open_posterior(Path(source))
-    known = [each for each in _NAMES if each in data]
-    if not known:
+    posteriors = [variable for variable in _NAMES if variable in data]
+    if not posteriors:
         raise ValueError(
             f"{name} must have acausal_posterior; it has {shown(sorted(map(str, data.data_vars)))}."
         )
-    array = data[known[0]]
+    array = data[posteriors[0]]
     if "time" not in array.dims:
         raise ValueError(f"{array.name} of {name} must have a dimension time; got {array.dims}.")
     time = check_times(np.asarray(data["time"].values), f"time of {name}")
@@ -68,40 +68,22 @@ def read_posterior(source: object, graph: nx.Graph | None, *, bins: object = Non
     movement: dict[str, Floats] = {}
     if "acausal_state_probabilities" in data:
         states = data["acausal_state_probabilities"]
-        other = next(each for each in states.dims if each != "time")
-        names = data[other].to_numpy() if other in data.coords else range(data.sizes[other])
-        columns = np.asarray(states.transpose("time", other).values, dtype=float)
-        movement = {str(each): columns[:, number] for number, each in enumerate(names)}
+        axis = next(dimension for dimension in states.dims if dimension != "time")
+        names = data[axis].to_numpy() if axis in data.coords else range(data.sizes[axis])
+        columns = np.asarray(states.transpose("time", axis).values, dtype=float)
+        movement = {str(kind): columns[:, number] for number, kind in enumerate(names)}
     else:
         text = state.astype(str)
         kinds = dict.fromkeys(text.tolist())
         if [*kinds] != [""]:  # which stands for a decoder without states
-            movement = {each: np.nansum(values[:, text == each], axis=1) for each in kinds}
+            movement = {kind: np.nansum(values[:, text == kind], axis=1) for kind in kinds}
     _check_sums(values, name)
     position = _in_plane(place, graph, bins, name)
     posterior, n_gaps = _posterior(time, values, place, position, movement, name)
-    out, back = (
-        [own for each, own in movement.items() if heading in each.lower()]
-        for heading in ("outbound", "inbound")
-    )
-    headings = ""
-    if out and back:
-        headings = "; inbound and outbound"
-        if graph is None or not graph.graph.get("edge_order"):
-            headings += " (not used: only a graph with linear_edge_order says what is outbound)"
-        else:
-            # Of the states that have a heading; where none of them is likely, nothing is known.
-            outbound, both = np.sum(out, axis=0), np.sum(out + back, axis=0)
-            known = both > _LEAST
-            outward = np.where(known, outbound / np.where(known, both, 1.0), 0.5)
-            posterior = posterior._replace(outward=outward)
-    events = None
-    if "interval_labels" in data:  # Spyglass labels the intervals that it decoded
-        labels = np.asarray(data["interval_labels"].values)
-        each = [label for label in dict.fromkeys(labels.tolist()) if label >= 0]
-        width = float(np.median(np.diff(np.sort(time))))
-        spans = [(time[labels == one].min(), time[labels == one].max() + width) for one in each]
-        events = pd.DataFrame(spans, columns=["start_time", "end_time"])
+    outward, headings = _outward(movement, graph)
+    if outward is not None:
+        posterior = posterior._replace(outward=outward)
+    events = _labelled_events(data, time)
     rate = 1 / float(np.median(np.diff(np.sort(time)))) if len(time) > 1 else np.nan
     note = (
         f"{name}: {array.name}; {len(time):,} times, {rate:.4g} per second, "
@@ -111,6 +93,36 @@ def read_posterior(source: object, graph: nx.Graph | None, *, bins: object = Non
         + "."
     )
     return Recording(name, graph, posterior=posterior, events=events, notes=(note,))
+
+
+def _outward(movement: dict[str, Floats], graph: nx.Graph | None) -> tuple[Floats | None, str]:
+    """Return the probability of heading outbound, if states have headings, and a note on them."""
+    outbound, inbound = (
+        [probability for state, probability in movement.items() if heading in state.lower()]
+        for heading in ("outbound", "inbound")
+    )
+    if not outbound or not inbound:
+        return None, ""
+    note = "; inbound and outbound"
+    if graph is None or not graph.graph.get("edge_order"):
+        return None, f"{note} (not used: only a graph with linear_edge_order says what is outbound)"
+    # Of the states that have a heading; where none of them is likely, nothing is known.
+    total = np.sum(outbound + inbound, axis=0)
+    is_likely = total > _LEAST
+    share = np.sum(outbound, axis=0) / np.where(is_likely, total, 1.0)
+    return np.where(is_likely, share, 0.5), note
+
+
+def _labelled_events(data: Any, time: Floats) -> pd.DataFrame | None:
+    """Return the intervals that Spyglass decoded and labelled; None if there are no labels."""
+    if "interval_labels" not in data:
+        return None
+    labels = np.asarray(data["interval_labels"].values)
+    intervals = [label for label in dict.fromkeys(labels.tolist()) if label >= 0]
+    width = float(np.median(np.diff(np.sort(time))))
+    times = [time[labels == label] for label in intervals]
+    spans = [(inside.min(), inside.max() + width) for inside in times]
+    return pd.DataFrame(spans, columns=["start_time", "end_time"])
 
 
 def open_posterior(path: Path) -> Any:
@@ -132,44 +144,43 @@ def open_posterior(path: Path) -> Any:
 
 def _by_bin(data: Any, array: Any, name: str) -> tuple[Floats, NDArray[Any], Floats]:
     """Return the posterior, (n_time, n_bins), and state and place of each bin."""
-    axes = [str(each) for each in array.dims if each != "time"]
-    axes.sort(key=lambda each: each != "state")
+    axes = [str(axis) for axis in array.dims if axis != "time"]
+    axes.sort(key=lambda axis: axis != "state")
     values = np.asarray(array.transpose("time", *axes).values, dtype=float)
     if axes == ["state_bins"]:  # whether or not its index is a MultiIndex
-        known = ("state", "position", "x_position", "y_position")
-        axes = [each for each in known if each in data.coords]
+        coordinates = ("state", "position", "x_position", "y_position")
+        axes = [axis for axis in coordinates if axis in data.coords]
         if "state" not in axes or len(axes) not in (2, 3):
             raise ValueError(
                 f"state_bins of {name} must have the coordinates state and position; got "
                 f"{shown(sorted(map(str, data.coords)))}."
             )
-        each_bin = [np.asarray(data[each].values) for each in axes]
+        of_bins = [np.asarray(data[axis].values) for axis in axes]
     elif set(axes) - {"state"} in ({"position"}, {"x_position", "y_position"}):
-        if any(each not in data.coords for each in axes if each != "state"):
+        if any(axis not in data.coords for axis in axes if axis != "state"):
             raise ValueError(
                 f"The positions of bins are missing: {name} has no coordinate position."
             )
-        along = [
-            np.asarray(data[each].values) if each in data.coords else np.arange(data.sizes[each])
-            for each in axes
+        of_axes = [
+            np.asarray(data[axis].values) if axis in data.coords else np.arange(data.sizes[axis])
+            for axis in axes
         ]
-        grid = np.meshgrid(*[np.arange(len(each)) for each in along], indexing="ij")
-        each_bin = [each[index.ravel()] for each, index in zip(along, grid, strict=True)]
+        of_bins = [column.ravel() for column in np.meshgrid(*of_axes, indexing="ij")]
     else:
         raise ValueError(
             f"{array.name} of {name} must have the dimensions time and state_bins, or time, state "
             f"and position; got {tuple(array.dims)}."
         )
     has_states = axes[0] == "state"
-    state = each_bin[0] if has_states else np.full(len(each_bin[0]), "")
-    places = [np.asarray(each, dtype=float) for each in each_bin[has_states:]]
+    state = of_bins[0] if has_states else np.full(len(of_bins[0]), "")
+    places = [np.asarray(column, dtype=float) for column in of_bins[has_states:]]
     return values.reshape(len(values), -1), state, np.stack(places, axis=1)
 
 
 def _check_sums(values: Floats, name: str) -> None:
     sums = np.nansum(values, axis=1)
-    known = ~np.isnan(values).all(axis=1)
-    wrong = known & ~(np.abs(sums - 1.0) <= 1e-3)
+    is_decoded = ~np.isnan(values).all(axis=1)
+    wrong = is_decoded & ~(np.abs(sums - 1.0) <= 1e-3)
     if wrong.any():
         row = int(np.flatnonzero(wrong)[0])
         raise ValueError(
@@ -188,11 +199,11 @@ def _in_plane(place: Floats, graph: nx.Graph | None, bins: object, name: str) ->
         table = open_table(bins) if isinstance(bins, str | Path) else bins
         columns = ["linear_position", "x_position", "y_position"]
         checked = check_table(table, columns, "The table of bins")
-        known = checked["linear_position"].to_numpy(dtype=float)
-        order = np.argsort(known)
+        listed = checked["linear_position"].to_numpy(dtype=float)
+        order = np.argsort(listed)
         # A table that was saved as text has rounded positions.
-        at = order[np.clip(np.searchsorted(known[order], linear - 1e-6), 0, len(known) - 1)]
-        is_lost = ~np.isnan(linear) & (np.abs(known[at] - linear) > 1e-3)
+        at = order[np.clip(np.searchsorted(listed[order], linear - 1e-6), 0, len(listed) - 1)]
+        is_lost = ~np.isnan(linear) & (np.abs(listed[at] - linear) > 1e-3)
         if is_lost.any():
             raise ValueError(
                 f"{name} has a bin at {linear[is_lost][0]:.6g} cm that is not in the table of "
@@ -208,10 +219,10 @@ def _in_plane(place: Floats, graph: nx.Graph | None, bins: object, name: str) ->
             f"{name} has linearised positions. To map them to the track, give the track graph or "
             "the decoder's table of bins."
         )
-    known = ~np.isnan(linear)
-    found = np.full((len(linear), 2), np.nan)
-    found[known] = linear_to_plane(graph, linear[known], f"Bins of {name}")
-    return found
+    is_bin = ~np.isnan(linear)
+    plane = np.full((len(linear), 2), np.nan)
+    plane[is_bin] = linear_to_plane(graph, linear[is_bin], f"Bins of {name}")
+    return plane
 
 
 def _posterior(
