@@ -1247,7 +1247,7 @@ def test_the_laps_of_a_task_are_recorded_in_places():
             assert moves[key].tolist() == own[key].tolist()
         pairs = set(zip(moves["state"].tolist(), own["state"].tolist(), strict=True))
         assert len(pairs) == len(np.unique(own["state"]))  # the same states by other numbers
-    assert recorded_laps("w_track", seed=1, told=0.0).headings is None
+    assert recorded_laps("w_track", seed=1, heading_share=0.0).headings is None
 
 
 def test_a_further_session_runs_the_same_laps_again():

@@ -72,7 +72,7 @@ def test_headings_are_those_of_tasks(name):
 def test_headings_of_a_model_are_those_of_its_recording():
     """What the spikes of a model represent, and what inference makes of the same backups."""
     world = MDP.from_networkx(graph_of_log(EventLog({"steps": STEPS})))
-    animal = experienced_animal(EventLog({"steps": STEPS}, mdp=world), told=1.0)
+    animal = experienced_animal(EventLog({"steps": STEPS}, mdp=world), heading_share=1.0)
     states, rng = animal.headings, np.random.default_rng(1)
     walk = [int(rng.integers(len(states.place)))]
     joined = graph_of_log(animal.learned)
@@ -126,10 +126,10 @@ def test_accounts_learn_in_places_with_headings():
 
 def test_as_many_headings_are_told_as_the_animal_has():
     half = rat([-1, 0] * 6)
-    assert half.told == 0.5
+    assert half.heading_share == 0.5
     seeds = map(np.random.SeedSequence, range(30))
     many = [simulate_misread(half, *EPISODIC, each, [0.0]) for each in seeds]
-    assert np.mean([made.is_told.mean() for [made] in many]) == pytest.approx(0.5, abs=0.1)
+    assert np.mean([made.has_heading.mean() for [made] in many]) == pytest.approx(0.5, abs=0.1)
     assert rat([0] * 12).headings is rat([-1] + [0] * 11).headings is None  # as many by chance
 
 
@@ -161,7 +161,7 @@ def test_headings_are_read_from_tables(tmp_path):
     animals = read_animals([moves], [events])
     assert set(animals["rat"].replayed.along.flat.tolist()) == {-1}
     [laps] = read_protocols([], [moves], None, 0, 0.8).values()
-    assert (laps.told, len(laps.headings.place)) == (0.8, 10)
+    assert (laps.heading_share, len(laps.headings.place)) == (0.8, 10)
     assert read_protocols([], [moves], None, 0)["rat"].headings is None
     with pytest.raises(ValueError, match="known_headings must be"):
         read_protocols([], [moves], None, 0, 1.2)
@@ -198,5 +198,5 @@ def test_as_many_headings_are_told_as_there_are_or_the_share():
     whole, along = np.zeros(n, dtype=np.int64), [[1, 1, 1], [0, 0, 0]] * (n // 2)
     made = Replayed(whole, whole, whole, whole, Lists.of([[0, 1, 2]] * n), whole, Lists.of(along))
     for share, told in ((0.0, 0.0), (0.25, 0.25), (0.5, 0.5), (1.0, 0.5)):
-        found = _with_headings(made, share, np.random.default_rng(0)).is_told.mean()
+        found = _with_headings(made, share, np.random.default_rng(0)).has_heading.mean()
         assert found == pytest.approx(told, abs=0.03 * (0 < share < 0.5))

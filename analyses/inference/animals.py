@@ -39,7 +39,8 @@ from replay.worlds.mdp import MDP
 _MOST_PLACES = 2000  # since distances are a table of all pairs
 # Three times as many tell no more, and accounts that replay little would have to replay for long.
 _MOST_SEQUENCES, FEW_SEQUENCES = 300, 10
-_LEAST_TOLD = 0.1  # of all headings: by chance, 5 % are
+_LEAST_HEADINGS = 0.1  # the share of places whose heading is known; by chance, 5 % are
+_MOVES = ("state", "action", "reward", "next_state", "terminated", "truncated")
 
 
 class Replayed(NamedTuple):
@@ -57,28 +58,45 @@ class Replayed(NamedTuple):
 
     def take(self, numbers: Ints) -> Replayed:
         """Select sequences by their numbers."""
-        return Replayed(
-            self.lap[numbers], self.step[numbers], self.phase[numbers], self.location[numbers],
-            self.states.take(numbers), self.event[numbers], self.along.take(numbers),
-        )  # fmt: skip
+        return Replayed._make(column.take(numbers) for column in self)
 
     @classmethod
     def joined(cls, parts: Sequence[Replayed]) -> Replayed:
         """Take the sequences of several replays together, one after the other."""
-        columns: list[Any] = []
-        for own in zip(*parts, strict=True):
-            if isinstance(own[0], Lists):
-                begin = np.append(0, np.cumsum(np.concatenate([each.length for each in own])))
-                columns.append(Lists(np.concatenate([each.flat for each in own]), begin))
+        fields: list[Any] = []
+        for columns in zip(*parts, strict=True):
+            if isinstance(columns[0], Lists):
+                length = np.concatenate([lists.length for lists in columns])
+                flat = np.concatenate([lists.flat for lists in columns])
+                fields.append(Lists(flat, np.append(0, np.cumsum(length))))
             else:
-                columns.append(np.concatenate(own))
-        return cls(*columns)
+                fields.append(np.concatenate(columns))
+        return cls._make(fields)
+
+    @classmethod
+    def found(
+        cls, reactivated: Columns, track: Track, laps: Int32s, headings: Headings | None
+    ) -> Replayed:
+        """Find the sequences in reactivated places, by the same criteria for animal and model.
+
+        `laps` has the lap of each step; without `headings`, no heading is known.
+        """
+        rows, states = runs_along(reactivated, track, RECORDED)
+        step = reactivated["step"][rows]
+        along = Lists(np.zeros(len(states.flat), dtype=np.int8), states.begin)
+        if headings is not None and "along" in reactivated:
+            along = headings_along(reactivated, rows, states)
+        return cls(
+            lap=np.where(step < 0, 0, laps[np.clip(step, 0, len(laps) - 1)]).astype(np.int32),
+            step=step, phase=reactivated["phase"][rows], location=reactivated["location"][rows],
+            states=states, event=reactivated["event"][rows], along=along,
+        )  # fmt: skip
 
     @property
-    def is_told(self) -> Bools:
+    def has_heading(self) -> Bools:
         """Whether the heading of each sequence is known anywhere, shape (n_sequences,)."""
-        known = np.bincount(self.along.owner, self.along.flat != 0, minlength=len(self.lap))
-        return np.asarray(known > 0)
+        n_known = np.bincount(self.along.owner, self.along.flat != 0, minlength=len(self.lap))
+        return np.asarray(n_known > 0)
 
 
 @dataclass(frozen=True, eq=False)
@@ -127,9 +145,9 @@ class ReplayingAnimal:
     landmarks: Mapping[str, Sequence[str]] = field(default_factory=dict)
     # The states in which accounts learn, if the headings of its replay are known.
     headings: Headings | None = None
-    told: float = 0.0  # the share of its sequences whose heading is known
+    heading_share: float = 0.0  # the share of its sequences whose heading is known
     is_decoded: bool = False  # whether its replay was decoded, so that a part is not seen
-    # Conditions of the experiment, as of `given_conditions`; None: as rewards tell.
+    # Conditions of the experiment, as of `given_conditions`; None: as rewards imply.
     conditions: pd.DataFrame | None = None
     # How many times finer the states are in which half of the simulated animals learn.
     n_finer: int = 1
@@ -150,8 +168,9 @@ class ReplayingAnimal:
             raise ValueError(
                 f"The world of {self.name} has terminal states: leave finer states out."
             )
-        n, told = self.n_finer, 0.0 if self.headings is None else self.told
-        fine = experienced_animal(finer_log(self.log, world, n), name=self.name, told=told)
+        n, finer_moves = self.n_finer, finer_log(self.log, world, self.n_finer)
+        share = 0.0 if self.headings is None else self.heading_share
+        fine = experienced_animal(finer_moves, name=self.name, heading_share=share)
         experience = replace(
             fine.experience,
             rests={n_done * n: times for n_done, times in self.experience.rests.items()},
@@ -185,9 +204,9 @@ class ReplayingAnimal:
             (np.ones(len(ends)), (ends[:, 0], ends[:, 1])), shape=(n_places, n_places)
         )
         distance = csgraph.shortest_path(links, unweighted=True)
-        known = np.isfinite(distance)
+        is_joined = np.isfinite(distance)
         # Parts of a track that are not joined are farther apart than any two places that are.
-        distance = np.where(known, distance, distance[known].max(initial=0.0) + 1.0)
+        distance = np.where(is_joined, distance, distance[is_joined].max(initial=0.0) + 1.0)
 
         laps = laps_of(steps)
         n_laps = int(laps[-1]) + 1
@@ -210,8 +229,9 @@ class ReplayingAnimal:
         else:
             names, condition = given_conditions(self.conditions, log.mdp, distance, n_laps)
         return Places(
-            distance, move, ends.astype(np.int32), last_made, np.cumsum(n_made, axis=0), goal,
-            names, condition, has_headings=self.headings is not None,
+            distance=distance, move=move, ends=ends.astype(np.int32), last_made=last_made,
+            n_made=np.cumsum(n_made, axis=0), goal=goal, conditions=names, condition=condition,
+            has_headings=self.headings is not None,
         )  # fmt: skip
 
     @property
@@ -226,18 +246,6 @@ class ReplayingAnimal:
         ends = world.to_networkx() if world is not None else self.graph
         return any(ends.has_edge(there, here) for here, there in ends.edges() if here != there)
 
-    def found(self, reactivated: Columns) -> Replayed:
-        """Find the sequences in reactivated places, by the same criteria for animal and model."""
-        rows, states = runs_along(reactivated, self.track, RECORDED)
-        step = reactivated["step"][rows]
-        laps = self.lap_of_step
-        lap = np.where(step < 0, 0, laps[np.clip(step, 0, len(laps) - 1)]).astype(np.int32)
-        phase, location, event = (reactivated[key][rows] for key in ("phase", "location", "event"))
-        along = Lists(np.zeros(len(states.flat), dtype=np.int8), states.begin)
-        if self.headings is not None and "along" in reactivated:
-            along = headings_along(reactivated, rows, states)
-        return Replayed(lap, step, phase, location, states, event, along)
-
     def digest(self) -> str:
         """Return the SHA-256 digest of moves, pauses, world, criteria and sequences."""
         replayed, mdp = self.replayed, self.log.mdp
@@ -245,7 +253,7 @@ class ReplayingAnimal:
         arrays += [replayed.lap, replayed.step, replayed.phase, replayed.location, replayed.event]
         arrays += [replayed.states.flat, replayed.states.begin]
         if self.headings is not None:
-            arrays += [replayed.along.flat, np.array(self.told)]
+            arrays += [replayed.along.flat, np.array(self.heading_share)]
         if self.is_decoded:
             arrays += [np.array(self.is_decoded)]
         if self.n_finer > 1:
@@ -274,8 +282,8 @@ def replaying_animals(
     `event` if they have one; without them the replay is that of the log's own backups. `rewards`
     are those of `explain`.
     """
-    log, found = log_of(log), []
-    runs = runs_of(log)
+    log = log_of(log)
+    runs, animals = runs_of(log), []
     if paths is not None and "step" in paths and len(paths) and len(runs) == 1:
         n_moves, latest = len(of_run(log, "steps", runs[0])["step"]), paths["step"].max()
         if latest >= n_moves:
@@ -284,7 +292,7 @@ def replaying_animals(
                 "moves are numbered from 0, over all laps."
             )
     for run, listed in reactivations_by_run(log, paths):
-        own = name if len(runs) == 1 else f"{name}_{run}"
+        full_name = name if len(runs) == 1 else f"{name}_{run}"
         reactivated = listed
         if paths is not None:
             # An animal that turns at the end of a track, and waits, is already in the last state
@@ -296,13 +304,13 @@ def replaying_animals(
             waits = (phase == PHASES.index("step")) & np.isin(step, turns)
             phase = np.where(waits, PHASES.index("episode_end"), phase).astype(np.int8)
             reactivated = {**listed, "step": step - waits, "phase": phase}
-        animal = _animal(own, log, run, reactivated, rewards)
+        animal = _replaying(full_name, log, run, reactivated, rewards)
         if paths is not None and "event" in paths:  # as they are named elsewhere
             names = check_column(paths, "event", "paths", kind="whole", at_least=0)
             replayed = animal.replayed._replace(event=names[animal.replayed.event])
             animal = replace(animal, replayed=replayed)
-        found.append(animal)
-    return found
+        animals.append(animal)
+    return animals
 
 
 def experienced_animal(
@@ -310,67 +318,86 @@ def experienced_animal(
     *,
     name: str = "animal",
     rewards: Mapping[int, float] | pd.DataFrame | None = None,
-    told: float = 0.0,
+    heading_share: float = 0.0,
 ) -> ReplayingAnimal:
     """Prepare the laps of an animal that has not replayed anything yet.
 
-    `told` is the share of its sequences whose heading will be known.
+    `heading_share` is the share of its sequences whose heading will be known.
     """
     if len(runs_of(log)) > 1:
         raise ValueError(f"{name} has several runs: give the laps of one.")
     nothing = pd.DataFrame({"step": [0], "states": [[]]}).iloc[:0]
     [(run, reactivated)] = reactivations_by_run(log, nothing)
     steps = of_run(log, "steps", run)
-    animal = _experienced(name, steps, log.mdp, reactivated, rewards, told > 0)
-    return replace(animal, told=told) if animal.headings is not None else animal
+    animal = _experienced(name, steps, log.mdp, reactivated, rewards, heading_share > 0)
+    return animal if animal.headings is None else replace(animal, heading_share=heading_share)
 
 
-def _animal(
+def _replaying(
     name: str,
     log: EventLog,
     run: int,
     reactivated: Columns,
     rewards: Mapping[int, float] | pd.DataFrame | None,
 ) -> ReplayingAnimal:
+    """Prepare an animal; refuse replay that is not on its track, and thin out many sequences."""
     steps = of_run(log, "steps", run)
-    along = reactivated.get("along", np.zeros(1))
-    are_told = float(np.mean(along != 0)) >= _LEAST_TOLD
-    animal = _experienced(name, steps, log.mdp, reactivated, rewards, are_told)
-    replayed, notes = animal.found(reactivated), []
-    n_found, n_events = len(replayed.lap), len(np.unique(reactivated["event"]))
-    known = [*animal.track.graph]
-    is_known = np.isin(reactivated["place"], known)
-    if not is_known.all():
-        n_outside = len(np.unique(reactivated["event"][~is_known]))
+    animal = _experienced(name, steps, log.mdp, reactivated, rewards, _has_headings(reactivated))
+    replayed, track, notes = animal.replayed, [*animal.track.graph], []
+    n_sequences, n_events = len(replayed.lap), len(np.unique(reactivated["event"]))
+    is_outside = ~np.isin(reactivated["place"], track)
+    if is_outside.any():
+        n_outside = len(np.unique(reactivated["event"][is_outside]))
         outside = (
             f"{n_outside:,} of {n_events:,} replay events of {name} visit places that are not on "
-            f"its track, such as {reactivated['place'][~is_known][0]}: name places as its moves do."
+            f"its track, such as {reactivated['place'][is_outside][0]}: name places as its moves "
+            "do."
         )
         if n_outside == n_events:
             raise ValueError(outside)
         notes.append(f"{outside} Sequences end there.")
-    where = replayed.location[(replayed.location >= 0) & ~np.isin(replayed.location, known)]
-    if len(where):
+    location = replayed.location
+    astray = location[(location >= 0) & ~np.isin(location, track)]
+    if len(astray):
         raise ValueError(
-            f"An event of {name} has the location {where[0]}, which is not on its track: say in "
+            f"An event of {name} has the location {astray[0]}, which is not on its track: say in "
             "which state the animal was, -1 where that is unknown, or leave the column out."
         )
-    if n_found < 1:
+    if n_sequences < 1:
         raise ValueError(
             f"{name} has {n_events} replay events, but no sequence of {RECORDED.min_length} or "
             "more neighbouring places: there is nothing to explain."
         )
-    notes.append(
-        f"{name}: {n_found:,} sequences of {RECORDED.min_length} or more places in {n_events:,} "
-        f"replay events, and {len(steps['step']):,} moves in {len(animal.places.goal):,} laps."
-    )
-    told = float(np.mean(replayed.is_told))
+    animal = replace(animal, heading_share=float(np.mean(replayed.has_heading)))
+    notes += _notes(animal, reactivated)
+    if n_sequences > _MOST_SEQUENCES:
+        kept = np.linspace(0, n_sequences - 1, _MOST_SEQUENCES).astype(np.int64)
+        replayed = replayed.take(kept)
+        notes.append(f"{name}: {_MOST_SEQUENCES:,} of these, evenly spaced in time, are explained.")
+    return replace(animal, replayed=replayed, notes=tuple(notes))
+
+
+def _has_headings(reactivated: Columns) -> bool:
+    """Whether headings are known so often that accounts can learn in places with headings."""
+    along = reactivated.get("along", np.zeros(1))
+    return float(np.mean(along != 0)) >= _LEAST_HEADINGS
+
+
+def _notes(animal: ReplayingAnimal, reactivated: Columns) -> list[str]:
+    """Say what was read, and what is odd about it."""
+    name, replayed, steps = animal.name, animal.replayed, animal.log.columns("steps")
+    n_sequences, n_events = len(replayed.lap), len(np.unique(reactivated["event"]))
+    notes = [
+        f"{name}: {n_sequences:,} sequences of {RECORDED.min_length} or more places in "
+        f"{n_events:,} replay events, and {len(steps['step']):,} moves in "
+        f"{animal.lap_of_step[-1] + 1:,} laps."
+    ]
     if animal.headings is not None:
         notes.append(
-            f"{name}: the heading is told in {told:.0%} of these, so accounts learn in places with "
-            "headings, and that of as many of their sequences is told."
+            f"{name}: the heading is told in {animal.heading_share:.0%} of these, so accounts "
+            "learn in places with headings, and that of as many of their sequences is told."
         )
-    elif are_told:
+    elif _has_headings(reactivated):
         notes.append(
             f"{name}: headings are told but not used, and accounts learn in places: on this track "
             "two neighbouring places are equally far from where most laps begin, or the track has "
@@ -379,7 +406,7 @@ def _animal(
     n_before = int(np.count_nonzero(replayed.step < 0))
     if n_before:
         notes.append(
-            f"{name}: {n_before:,} of {n_found:,} sequences come before its first move, when "
+            f"{name}: {n_before:,} of {n_sequences:,} sequences come before its first move, when "
             "accounts have nothing to replay; they are compared with what accounts replay in the "
             "first lap."
         )
@@ -390,18 +417,14 @@ def _animal(
             f"{steps['time'][-1]:,.0f} s; they are compared with what accounts replay in its last "
             "lap. If it did not rest then, check that both times are on one clock."
         )
-    if n_found < FEW_SEQUENCES:
+    if n_sequences < FEW_SEQUENCES:
         notes.append(
             f"{name}: so few sequences (fewer than {FEW_SEQUENCES}) hardly tell accounts apart; "
             "record more, or pool sessions of the same maze."
         )
-    if not (animal.log.columns("steps")["reward"] != 0).any():
+    if not (steps["reward"] != 0).any():
         notes.append(f"{name} is never paid: accounts that learn from rewards replay little.")
-    if n_found > _MOST_SEQUENCES:
-        kept = np.linspace(0, n_found - 1, _MOST_SEQUENCES).astype(np.int64)
-        replayed = replayed.take(kept)
-        notes.append(f"{name}: {_MOST_SEQUENCES:,} of these, evenly spaced in time, are explained.")
-    return replace(animal, replayed=replayed, notes=tuple(notes), told=told)
+    return notes
 
 
 def _experienced(
@@ -410,18 +433,18 @@ def _experienced(
     mdp: MDP | None,
     reactivated: Columns,
     rewards: Mapping[int, float] | pd.DataFrame | None,
-    with_headings: bool,
+    has_headings: bool,
 ) -> ReplayingAnimal:
-    """Check the moves of an animal; `reactivated` says when it rested."""
+    """Check the moves of an animal, and find its sequences, which say when it paused."""
     if not len(steps["step"]):
         raise ValueError(f"{name} has no moves: an account can replay only what it experienced.")
     world = mdp
     if world is None:  # that of the moves that were made, and of their reverse
         pairs = np.unique(np.column_stack((steps["state"], steps["next_state"])), axis=0)
-        graph = nx.Graph()
-        graph.add_nodes_from(range(int(pairs.max()) + 1))
-        graph.add_edges_from(pair for pair in pairs.tolist() if pair[0] != pair[1])
-        world = MDP.from_networkx(graph, name=name)
+        made = nx.Graph()
+        made.add_nodes_from(range(int(pairs.max()) + 1))
+        made.add_edges_from(pair for pair in pairs.tolist() if pair[0] != pair[1])
+        world = MDP.from_networkx(made, name=name)
     if world.n_states > _MOST_PLACES:
         raise ValueError(
             f"The world of {name} has {world.n_states} states; inference takes at most "
@@ -430,46 +453,41 @@ def _experienced(
     table = transitions_of(steps, world, paid_by_step(steps, rewards, world, name))
     what = f"the moves of {name}"
     RecordedExperience.of(table, n_states=world.n_states, n_actions=world.n_actions, name=what)
-    own = {key: table[key].to_numpy() for key in table}
-    moves = EventLog(
-        {"steps": {key: own[key] for key in _KEPT} | {"time": steps["time"]}}, mdp=world
-    )
-    headings = headings_of(moves, graph_of_log(moves)) if with_headings else None
+    columns = {key: table[key].to_numpy() for key in _MOVES} | {"time": steps["time"]}
+    log = EventLog({"steps": columns}, mdp=world)
+    moves, graph = log.columns("steps"), graph_of_log(log)
+    headings = headings_of(log, graph) if has_headings else None
     if headings is not None:
         world = headings.world
         states = {"state": headings.state, "next_state": headings.next_state}
-        table = transitions_of(moves.columns("steps") | states, world, own["reward"])
-    empty = Replayed(
-        np.empty(0, np.int32), np.empty(0, np.int64), np.empty(0, np.int8),
-        np.empty(0, np.int32), Lists.of([]), np.empty(0, np.int64), Lists.of([]),
+        table = transitions_of(moves | states, world, columns["reward"])
+    replayed = Replayed.found(reactivated, Track.of(graph), laps_of(moves), headings)
+    pauses = _pauses(replayed, moves["terminated"] | moves["truncated"])
+    at_rest = pauses.loc[pauses["phase"] == "rest", "step"].value_counts()
+    experience = RecordedExperience.of(
+        table, n_states=world.n_states, n_actions=world.n_actions, mdp=world,
+        rest=dict(zip((at_rest.index + 1).tolist(), at_rest.tolist(), strict=True)),
+        paused=pauses.loc[pauses["phase"] == "step", "step"] + 1,
+    )  # fmt: skip
+    return ReplayingAnimal(
+        name=name, log=log, experience=experience, pauses=pauses, replayed=replayed,
+        headings=headings,
     )  # fmt: skip
 
-    def pausing(replayed: Replayed) -> ReplayingAnimal:
-        own = moves.columns("steps")
-        is_end = own["terminated"] | own["truncated"]
-        ends = np.flatnonzero(is_end)
-        within = np.unique(replayed.step[replayed.phase == PHASES.index("step")])
-        within = within[(within >= 0) & ~is_end[within]]
-        # At rest after a lap, there are as many pauses as it has sequences of rest there: a model's
-        # log has all pauses of one rest in one event, so that events would be too few.
-        after = replayed.step[replayed.phase == PHASES.index("rest")]
-        before = np.searchsorted(ends, after, side="right")
-        rests = ends[before[before > 0] - 1]
-        begins = ends[ends < len(is_end) - 1]
-        parts = {"step": within, "episode_end": ends, "rest": rests, "start": begins}
-        rows = [(step, phase) for phase, each in parts.items() for step in each.tolist()]
-        # Those of one step remain in the order of a lap: its end, rest, the next beginning.
-        rows.sort(key=lambda row: row[0])
-        pauses = pd.DataFrame(rows, columns=["step", "phase"])
-        at_rest = pauses.loc[pauses["phase"] == "rest", "step"].value_counts()
-        experience = RecordedExperience.of(
-            table, n_states=world.n_states, n_actions=world.n_actions, mdp=world,
-            rest=dict(zip((at_rest.index + 1).tolist(), at_rest.tolist(), strict=True)),
-            paused=pauses.loc[pauses["phase"] == "step", "step"] + 1,
-        )  # fmt: skip
-        return ReplayingAnimal(name, moves, experience, pauses, empty, headings=headings)
 
-    return pausing(pausing(empty).found(reactivated))
-
-
-_KEPT = ("state", "action", "reward", "next_state", "terminated", "truncated")
+def _pauses(replayed: Replayed, is_end: Bools) -> pd.DataFrame:
+    """List where an account may replay; `is_end` says which steps end a lap."""
+    ends = np.flatnonzero(is_end)
+    within = np.unique(replayed.step[replayed.phase == PHASES.index("step")])
+    within = within[(within >= 0) & ~is_end[within]]
+    # At rest after a lap, there are as many pauses as it has sequences of rest there: a model's
+    # log has all pauses of one rest in one event, so that events would be too few.
+    after = replayed.step[replayed.phase == PHASES.index("rest")]
+    n_ended = np.searchsorted(ends, after, side="right")
+    rests = ends[n_ended[n_ended > 0] - 1]
+    begins = ends[ends < len(is_end) - 1]
+    of_phase = {"step": within, "episode_end": ends, "rest": rests, "start": begins}
+    rows = [(step, phase) for phase, steps in of_phase.items() for step in steps.tolist()]
+    # Those of one step remain in the order of a lap: its end, rest, the next beginning.
+    rows.sort(key=lambda row: row[0])
+    return pd.DataFrame(rows, columns=["step", "phase"])

@@ -83,8 +83,10 @@ def simulate_misread(
     for share in shares:
         rng = np.random.default_rng(noise_seed)
         seen = misread(reactivated, share, n_places, rng) if share else reactivated
-        made = animal.found(seen)
-        found.append(made if animal.headings is None else _with_headings(made, animal.told, rng))
+        made = Replayed.found(seen, animal.track, animal.lap_of_step, animal.headings)
+        if animal.headings is not None:
+            made = _with_headings(made, animal.heading_share, rng)
+        found.append(made)
     return found
 
 
@@ -97,8 +99,8 @@ def _is_finer(seeds: np.random.SeedSequence) -> bool:
 def _with_headings(replayed: Replayed, share: float, rng: np.random.Generator) -> Replayed:
     """Leave the headings of a share of sequences known, or of all that have one."""
     along, owner = replayed.along, replayed.along.owner
-    own = max(float(replayed.is_told.sum()), 1.0) / max(len(replayed.lap), 1)
-    is_kept = rng.random(len(replayed.lap)) < share / own
+    present = max(float(replayed.has_heading.sum()), 1.0) / max(len(replayed.lap), 1)
+    is_kept = rng.random(len(replayed.lap)) < share / present
     return replayed._replace(along=Lists(along.flat * is_kept[owner], along.begin))
 
 

@@ -119,7 +119,7 @@ def simulated_counts(
     """Count what each draw of each account replays: `account, draw, end, epoch` and counts."""
     _, log = experience_of(session.recording, STATE_SIZE)
     paid = arrivals(session, log)
-    rat = experienced_animal(log, rewards=paid[["step", "reward"]], told=1.0)
+    rat = experienced_animal(log, rewards=paid[["step", "reward"]], heading_share=1.0)
     rat = replace(rat, is_decoded=True)
     visits = paid.groupby(["end", "epoch"]).size()
     # The number of an end in an epoch, by step; the last is that of replay before the first lap.

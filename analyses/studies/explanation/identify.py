@@ -325,10 +325,11 @@ def laps_of_task(name: str, seed: int) -> ReplayingAnimal:
     return experienced_animal(EventLog({"steps": run.columns("steps")}, mdp=run.mdp), name=name)
 
 
-def recorded_laps(name: str, seed: int, told: float = 1.0) -> ReplayingAnimal:
-    """Run the laps of a task in its places, as they are recorded; `told` is the share of headings.
+def recorded_laps(name: str, seed: int, heading_share: float = 1.0) -> ReplayingAnimal:
+    """Run the laps of a task in its places, as they are recorded.
 
-    Tracks that are run one way, and arenas, have no headings, so that their states are places.
+    `heading_share` is the share of sequences whose heading will be known. Tracks that are
+    run one way, and arenas, have no headings, so that their states are places.
     """
     animal, task = laps_of_task(name, seed), TASKS[name].build()
     if not task.model.steps_from_home:
@@ -338,7 +339,8 @@ def recorded_laps(name: str, seed: int, told: float = 1.0) -> ReplayingAnimal:
     place = np.array([number[task.node[state]] for state in range(len(task.node))])
     steps = dict(animal.log.columns("steps"))
     steps |= {key: place[steps[key]] for key in ("state", "next_state")}
-    return experienced_animal(EventLog({"steps": steps}, mdp=world), name=name, told=told)
+    log = EventLog({"steps": steps}, mdp=world)
+    return experienced_animal(log, name=name, heading_share=heading_share)
 
 
 def with_more_sessions(
@@ -356,7 +358,7 @@ def with_more_sessions(
         again["truncated"][len(steps["step"]) - 1 :: len(steps["step"])] = True
         more = f"{name}_{n_sessions}_sessions"
         log = EventLog({"steps": again}, mdp=animal.log.mdp)
-        found[more] = experienced_animal(log, name=more, told=animal.told)
+        found[more] = experienced_animal(log, name=more, heading_share=animal.heading_share)
         counted[more] = n_sessions
     return found, counted
 

@@ -145,27 +145,27 @@ def read_protocols(
     laps: Sequence[str | Path],
     rewards: str | Path | None,
     seed: int,
-    told: float | None = None,
+    heading_share: float | None = None,
     track: str | Path | None = None,
     lap_ends: Sequence[str] = (),
     conditions: str | Path | None = None,
 ) -> dict[str, ReplayingAnimal]:
     """Take the laps of tasks, tables, logs and recordings, of which replay does not count.
 
-    With a `track`, `laps` are positions of animals on it; they end at `lap_ends`. `told` is the
-    share of sequences whose heading will be known; by default that of a recording, all in tasks,
-    none in tables. States in the log of a task have a heading already.
+    With a `track`, `laps` are positions of animals on it; they end at `lap_ends`.
+    `heading_share` is the share of sequences whose heading will be known; by default that of a
+    recording, all in tasks, none in tables. States in the log of a task have a heading already.
     """
     if not tasks and not laps:
         raise ValueError("Give laps: those of a task (--task NAME), or a table (--laps FILE).")
-    if told is not None:
-        check_number("known_headings", told, at_least=0, at_most=1)
+    if heading_share is not None:
+        check_number("known_headings", heading_share, at_least=0, at_most=1)
     if track is not None and not laps:
         raise ValueError("Give the positions of an animal on the track (--laps FILE).")
     if lap_ends and track is None:
         raise ValueError("--lap-end is for positions on a track: give it by --track FILE.")
-    told_of_task = 1.0 if told is None else told
-    found = {name: recorded_laps(name, seed, told_of_task) for name in tasks}
+    share_of_task = 1.0 if heading_share is None else heading_share
+    found = {name: recorded_laps(name, seed, share_of_task) for name in tasks}
     paid = None if rewards is None else read_rewards(rewards)
     for place in laps:
         path = check_path("laps", place)
@@ -178,12 +178,12 @@ def read_protocols(
             if name in found:
                 raise ValueError(f"Two mazes are named {name!r}, after their files: rename one.")
             # A recording knows the heading of a sequence where the animal ran along the track.
-            share = told or 0.0
-            if told is None and paths is not None and "along" in paths and len(paths):
+            share = heading_share or 0.0
+            if heading_share is None and paths is not None and "along" in paths and len(paths):
                 share = float(np.mean([np.any(each) for each in paths["along"]]))
             with _rewards_in(rewards):
                 own = _of_animal(paid, name)
-                found[name] = experienced_animal(log, name=name, rewards=own, told=share)
+                found[name] = experienced_animal(log, name=name, rewards=own, heading_share=share)
     return _with_conditions(found, conditions)
 
 
