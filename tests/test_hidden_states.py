@@ -55,7 +55,7 @@ def test_pieces_become_tables_and_a_figure(monkeypatch, tmp_path):
     figure = hidden_states_figure(
         results.read("hidden_states.csv"), results.read("recovered_states.csv")
     )
-    assert len(figure.axes) == 4
+    assert len(figure.axes) == len(ENCODERS)
 
 
 def test_the_guide_has_the_shipped_tables():
