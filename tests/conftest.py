@@ -137,13 +137,13 @@ def _small(is_nightly):
     """
     from analyses.inference import model_choice
     from analyses.plots import style
-    from analyses.recordings.recover import shares
+    from analyses.recordings.recover import similar_paths
 
     with pytest.MonkeyPatch.context() as patch:
         if not is_nightly:
             patch.setattr(style, "FigureCanvasPdf", _Unpainted)
             patch.setattr(style, "FigureCanvasAgg", _Unpainted)
-            patch.setattr(shares, "N_EACH", 5)
+            patch.setattr(similar_paths, "N_PATHS", 5)
             patch.setattr(model_choice, "_N_TREES", 40)
         yield
 

@@ -16,7 +16,7 @@ from analyses.recordings.recover.injection import _before_smoothing as before_sm
 from analyses.recordings.recover.injection import _shortened as shortened
 from analyses.recordings.recover.injection import inject, quiet_rest
 from analyses.recordings.recover.known_paths import known_paths
-from analyses.recordings.recover.shares import number_of_each
+from analyses.recordings.recover.similar_paths import number_of_each
 from analyses.recordings.recover.simulated_recording import simulated_recording
 from analyses.sequences.track import graph_of_log
 

@@ -25,7 +25,7 @@ from analyses.recordings.basics.settings import Criteria, Judgement
 from analyses.recordings.decide.controls import Calibration
 from analyses.recordings.readers import read_recording
 from analyses.recordings.readers.track_graphs import draw_track
-from analyses.recordings.recover import shares
+from analyses.recordings.recover import similar_paths
 from analyses.recordings.recover.simulated_recording import simulated_recording
 from analyses.reports.preparation import explanations_of, notes_of, session_notes
 from analyses.reports.recorded import (
@@ -151,7 +151,7 @@ def test_the_report_says_what_a_reader_must_know(folder):
         "Intervals are 95 % Wilson intervals",
         "| reverse_share |",
         "## Shares corrected for what this recording misses",
-        f"1 simulated session, each with {shares.N_EACH} paths of each kind",
+        f"1 simulated session, each with {similar_paths.N_PATHS} paths of each kind",
     ):
         assert part in text
     row = r"\| two random places, one after the other \| 2\d \(\d+%\) \| 24 \| \d\.\d% \(95 %: "

@@ -13,7 +13,8 @@ from analyses.recordings.basics.settings import Judgement
 from analyses.recordings.prepare.recorded_experience import check_state_size
 from analyses.recordings.prepare.session import prepare
 from analyses.recordings.recover.observe import observe
-from analyses.recordings.recover.shares import inject_similar, recorded_shares
+from analyses.recordings.recover.shares import recorded_shares
+from analyses.recordings.recover.similar_paths import inject_similar
 from analyses.recordings.recover.simulated_recording import simulated_recording
 from replay import MDP
 from replay.log.event_log import EventLog
@@ -85,7 +86,7 @@ def test_replay_is_shorter_than_what_is_found(found, own, monkeypatch):
             }
         )  # fmt: skip
 
-    monkeypatch.setattr("analyses.recordings.recover.shares._injected", injected)
+    monkeypatch.setattr("analyses.recordings.recover.similar_paths._injected", injected)
     inject_similar(own, found, 3, np.random.default_rng(0))
     lasts = [np.median(each.length / each.speed) for each in asked]
     assert lasts[1] == pytest.approx(lasts[0] / 2)
