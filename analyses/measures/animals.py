@@ -1,49 +1,26 @@
-"""From the logs of animals, simulated or recorded, to tables; and a statistic over all of them.
-
-The sign test asks whether animals lie above their null as often as below it. That is what chance
-gives if values are symmetric about the null, as for equal numbers of forward and reverse sequences.
-The share of a rare event is mostly 0 and so lies below its mean more often than above. For shares,
-the test therefore expects the number of animals above the null that the binomial distribution
-gives.
-"""
+"""From the logs of animals, simulated or recorded, to tables."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
-from scipy.stats import binom
 
-from analyses.intervals import mean_interval
-from analyses.measures import STATISTICS
 from analyses.measures.laps import Laps, category, checked_laps, second_places
 from analyses.measures.replays import COUNTS, PAUSES, Replays
 from analyses.sequences.chains import chains, link_backups
 from analyses.sequences.classification import classified
 from analyses.sequences.detection import Detection
 from analyses.sequences.experience import Experience
-from analyses.sequences.place_sequences import (
-    NOVELTIES,
-    classified_places,
-    runs_along,
-)
+from analyses.sequences.place_sequences import NOVELTIES, classified_places, runs_along
 from analyses.sequences.reactivations import reactivated_by, reactivations_by_run
 from analyses.sequences.sequences import Columns, Lists, Sequences, runs_of
 from analyses.sequences.track import Track, closed_edges, graph_of_task
-from replay.checks import (
-    check_cells,
-    check_choice,
-    check_column,
-    check_list,
-    check_table,
-    check_whole,
-    shown,
-    typed,
-)
-from replay.checks.arrays import Bools, Floats, Int32s, Ints
+from replay.checks import check_choice, check_whole, shown
+from replay.checks.arrays import Bools, Int32s, Ints
 from replay.jit import kernel
 from replay.log.backups import PHASES
 from replay.log.event_log import EventLog
@@ -140,21 +117,21 @@ def replays_by_jump(
     """
     of_chains = check_choice("counts", counts, COUNTS) == COUNTS[1]
     criteria = [Detection(2 if of_chains else 3, largest_jump=jump) for jump in largest_jumps]
-    for each in criteria:
-        each.check()
+    for detection in criteria:
+        detection.check()
     if not hasattr(task, "world"):
         raise TypeError(f"task must be a Task, got {shown(task)}.")
     track = Track.of(graph_of_task(task))
     # The same laps of many animals are checked once; the tables are kept, so that ids stay theirs.
-    known: dict[int, tuple[pd.DataFrame, Columns]] = {}
+    checked: dict[int, tuple[pd.DataFrame, Columns]] = {}
     animals: list[int] = []
     laps, second, chained = [], [], []
     alike: list[_Alike] = []
     for animal, log, table, paths in _checked(runs):
         animals.append(animal)
-        if id(table) not in known:
-            known[id(table)] = table, checked_laps(table, len(task.places))
-        laps.append(known[id(table)][1])
+        if id(table) not in checked:
+            checked[id(table)] = table, checked_laps(table, len(task.places))
+        laps.append(checked[id(table)][1])
         steps = log.columns("steps")
         # Animals with the same laps share one index of experience, which takes long to make.
         if not alike or not all(np.array_equal(alike[-1].steps[k], steps[k]) for k in _MOVED):
@@ -164,30 +141,30 @@ def replays_by_jump(
             if paths is not None:
                 raise ValueError("Paths have no causes: count their 'place sequences'.")
             backups = _backups_in_pauses(log.columns("backups"))
-            own = chains(link_backups(backups))
-            chained.append(classified(alike[-1].experience, backups, own, "causal"))
+            of_animal = chains(link_backups(backups))
+            chained.append(classified(alike[-1].experience, backups, of_animal, "causal"))
         elif paths is None:
             backups = _backups_in_pauses(log.columns("backups"))
             alike[-1].reactivated.append(read(animal, reactivated_by(backups)))
         else:
             [(_, places)] = reactivations_by_run(log, paths)
-            kept = _IS_PAUSE[places["phase"]]
-            places = {name: values[kept] for name, values in places.items()}
+            in_pause = _IS_PAUSE[places["phase"]]
+            places = {name: values[in_pause] for name, values in places.items()}
             alike[-1].reactivated.append(read(animal, places))
     if not animals:
         raise ValueError("runs must have at least one animal.")
     all_laps = Laps.of(task, animals, laps, second)
-    reactivated = [each for group in alike for each in group.reactivated]
+    reactivated = [places for group in alike for places in group.reactivated]
     tables = all_laps.pauses(), all_laps.table, _reactivations(all_laps.animals, reactivated)
     made = {}
-    for each in criteria:
-        of_alike = [group.sequences(track, each) for group in alike] if not of_chains else []
-        parts = chained or [part for part, _ in of_alike]
-        n_found = [n for _, ns in of_alike for n in ns] or [len(part["event"]) for part in parts]
-        owner = np.repeat(np.arange(len(animals)), n_found)
-        found = Sequences.concat(parts)
+    for detection in criteria:
+        found, owner = (
+            _all_chains(chained) if of_chains else _all_place_sequences(alike, track, detection)
+        )
         table = _sequences_table(task, track, all_laps, found, owner)
-        made[each.largest_jump] = Replays(table, found["states"], *tables, task, counts, each)
+        made[detection.largest_jump] = Replays(
+            table, found["states"], *tables, task, counts, detection
+        )
     return made
 
 
@@ -195,13 +172,13 @@ def _checked(runs: object) -> Iterator[tuple[int, EventLog, pd.DataFrame, pd.Dat
     if not isinstance(runs, Iterable):
         raise TypeError(f"runs must be an iterable of animals, got {shown(runs)}.")
     seen = set()
-    for each in runs:
-        if not isinstance(each, tuple) or len(each) not in (3, 4):
+    for run in runs:
+        if not isinstance(run, tuple) or len(run) not in (3, 4):
             raise TypeError(
                 "Each of runs must be a tuple of the animal's number, log, laps and, for decoded "
-                f"replay, paths; got {shown(each)}."
+                f"replay, paths; got {shown(run)}."
             )
-        animal, log, laps, paths = (*each, None)[:4]
+        animal, log, laps, paths = (*run, None)[:4]
         check_whole("The number of an animal", animal)
         if animal in seen:
             raise ValueError(f"The animal {animal} has several runs: give each its own number.")
@@ -220,21 +197,33 @@ class _Alike(NamedTuple):
     experience: Experience
     reactivated: list[Columns]
 
-    def sequences(self, track: Track, detection: Detection) -> tuple[Sequences, list[int]]:
-        """Classify the place sequences of all animals, and count those of each."""
+
+def _all_chains(chained: list[Sequences]) -> tuple[Sequences, Ints]:
+    """Take the chains of all animals together; also say which animal each is of, from 0."""
+    n_chains = [len(found["event"]) for found in chained]
+    return Sequences.concat(chained), np.repeat(np.arange(len(chained)), n_chains)
+
+
+def _all_place_sequences(
+    alike: list[_Alike], track: Track, detection: Detection
+) -> tuple[Sequences, Ints]:
+    """Classify the place sequences of all animals; also say which animal each is of, from 0."""
+    parts, owners, n_before = [], [], 0
+    for group in alike:
         # All at once, as if they were one animal's: calls for each would take most of the time.
-        of_animal = np.repeat(
-            np.arange(len(self.reactivated)), [len(part["event"]) for part in self.reactivated]
-        )
+        n_animals = len(group.reactivated)
+        animal = np.repeat(np.arange(n_animals), [len(part["event"]) for part in group.reactivated])
         joined = {
-            name: np.concatenate([part[name] for part in self.reactivated])
-            for name in self.reactivated[0]
+            name: np.concatenate([part[name] for part in group.reactivated])
+            for name in group.reactivated[0]
         }
-        begins = (np.diff(joined["event"]) != 0) | (np.diff(of_animal) != 0)
-        event = np.cumsum(np.append(False, begins)[: len(of_animal)])  # animals number their own
+        begins = (np.diff(joined["event"]) != 0) | (np.diff(animal) != 0)
+        event = np.cumsum(np.append(False, begins)[: len(animal)])  # animals number their own
         rows, states = runs_along(joined | {"event": event}, track, detection)
-        found = classified_places(self.experience, joined, rows, states, track)
-        return found, np.bincount(of_animal[rows], minlength=len(self.reactivated)).tolist()
+        parts.append(classified_places(group.experience, joined, rows, states, track))
+        owners.append(n_before + animal[rows])
+        n_before += n_animals
+    return Sequences.concat(parts), np.concatenate(owners)
 
 
 def _sequences_table(
@@ -243,42 +232,46 @@ def _sequences_table(
     """Add what statistics read to the table of all sequences; `owner` is the animal of each."""
     states: Lists = sequences["states"]
     codes = laps.codes_at(owner, sequences["episode"])
-    n, of_place = len(states.length), states.owner
-    is_move = of_place[1:] == of_place[:-1]
+    n, sequence_of_place = len(states.length), states.owner
+    is_move = sequence_of_place[1:] == sequence_of_place[:-1]
     move_number = track.move(states.flat[:-1], states.flat[1:])[is_move]
-    of_move = of_place[1:][is_move]
+    sequence_of_move = sequence_of_place[1:][is_move]
     extent, correlation = track.extent(states)
-    found: dict[str, Any] = {"extent": extent, "correlation": correlation}
+    added: dict[str, Any] = {"extent": extent, "correlation": correlation}
     # Causal chains have neither, and place sequences only what the graph of their task says.
     if "distance" not in sequences.columns:
         length = np.where(move_number < 0, np.nan, track.distance[move_number])
-        found["distance"] = np.bincount(of_move, length, minlength=n).astype(np.float64)
+        added["distance"] = np.bincount(sequence_of_move, length, minlength=n).astype(np.float64)
     if "shortcut" not in sequences.columns:
         never_run = sequences["novelty"] != NOVELTIES.index("experienced")
-        found["shortcut"] = _flags(track.crossed_shortcuts(move_number, of_move, never_run))
+        added["shortcut"] = _flags(
+            track.crossed_shortcuts(move_number, sequence_of_move, never_run)
+        )
 
     # Whether each edge is closed in each block; the last row is no block, the last column no edge.
     blocks, edges, walls = laps.labels["block"], list(track.graph.edges), closed_edges(task)
     closed = np.zeros((len(blocks) + 1, len(edges) + 1), dtype=np.bool_)
     for row, name in enumerate(blocks):
-        there = walls.get(name, frozenset())
-        closed[row, :-1] = [frozenset((task.node[a], task.node[b])) in there for a, b in edges]
+        walls_now = walls.get(name, frozenset())
+        closed[row, :-1] = [frozenset((task.node[a], task.node[b])) in walls_now for a, b in edges]
     impossible = np.full(n, -1, dtype=np.int8)
     if closed.any():
         edge = np.where(move_number < 0, -1, track.edge[move_number])
         impossible[:] = 0
-        impossible[of_move[closed[codes["block"][of_move], edge]]] = 1
+        crosses_wall = closed[codes["block"][sequence_of_move], edge]
+        impossible[sequence_of_move[crosses_wall]] = 1
     return sequences.table.assign(
         animal=laps.animals[owner],
         place=sequences["location"],
         **{name: category(code, laps.labels[name]) for name, code in codes.items()},
-        **found,
+        **added,
         impossible=_flags(impossible),
     )
 
 
-def _flags(found: NDArray[np.int8]) -> pd.arrays.BooleanArray:
-    return pd.arrays.BooleanArray(found > 0, found < 0)
+def _flags(flag: NDArray[np.int8]) -> pd.arrays.BooleanArray:
+    """Make a column of flags: 1 is true, 0 false and -1 missing."""
+    return pd.arrays.BooleanArray(flag > 0, flag < 0)
 
 
 def _reactivations(animals: Ints, parts: list[Columns]) -> pd.DataFrame:
@@ -360,80 +353,3 @@ def _keep(
             n_kept += 1
         before, begin = begin, end
     return n_kept
-
-
-_EQUAL = 1e-12  # a value that differs by less from its null differs by rounding
-
-
-def chance_above(null: Floats, n: Ints) -> Floats:
-    """Return the probability that a share of `n` sequences lies above its null, if the two differ.
-
-    A half where the null is 0 or 1.
-
-    Examples
-    --------
-    >>> chance_above(np.array([0.5, 0.1, 0.1, 0.0]), np.array([9, 5, 500, 9])).round(2).tolist()
-    [0.5, 0.41, 0.49, 0.5]
-    """
-    mean = np.round(null * n, 9)  # a mean that is whole but for rounding is never exceeded
-    above = binom.sf(np.floor(mean), n, null)
-    below = binom.cdf(np.ceil(mean) - 1, n, null)
-    differs = above + below
-    return np.where(differs > 0, above / np.where(differs > 0, differs, 1), 0.5)
-
-
-@typed
-def over_animals(per_animal: pd.DataFrame, by: Sequence[str] = ("statistic",)) -> pd.DataFrame:
-    """Summarise each statistic over animals, in one row per group of the columns `by`.
-
-    `per_animal` has a row for each animal and statistic: `by`, `value`, `null` and `n`; a value of
-    NaN is ignored. A row of the result has `value`, the mean over animals, with its Student-t
-    interval `ci_low, ci_high`; the mean `null`; the two-sided `p` of the exact sign test on the
-    numbers `n_above` and `n_below` of animals above and below their null; `chance_above`, the share
-    of these expected above by chance (by :func:`chance_above` for shares, a half for other
-    statistics); `n_animals`; and `n_chains`, the number of sequences. What the data do not
-    determine is NaN.
-
-    Examples
-    --------
-    >>> per_animal = pd.DataFrame({"statistic": "begins_at_animal", "value": [0.5, 0.6, np.nan],
-    ...                            "null": [0.2, 0.2, np.nan], "n": [10, 30, 0]})
-    >>> over_animals(per_animal)[["value", "null", "p", "n_animals", "n_chains"]].round(2)
-       value  null     p  n_animals  n_chains
-    0   0.55   0.2  0.44          2        40
-    """
-    by = [by] if isinstance(by, str) else list(check_list("by", by))
-    if not by:
-        raise ValueError("by must name at least one column, such as 'statistic'.")
-    table = check_table(per_animal, [*by, "statistic", "value", "null", "n"], "per_animal")
-    check_cells(table[[*dict.fromkeys([*by, "statistic"])]], "per_animal", lists=False)
-    rows = table.assign(
-        **{
-            column: check_column(table, column, "per_animal", kind="number", missing=True)
-            for column in ("value", "null", "n")
-        }
-    )
-    difference = (rows["value"] - rows["null"]).to_numpy()
-    above, below = difference > _EQUAL, difference < -_EQUAL
-    shares = [name for name, statistic in STATISTICS.items() if statistic.is_share]
-    # The share of a rare event is mostly 0, below its mean; other statistics are symmetric.
-    binomial = rows["statistic"].isin(shares).to_numpy() & (above | below)
-    chance = np.where(above | below, 0.5, np.nan)
-    chance[binomial] = chance_above(*rows.loc[binomial, ["null", "n"]].to_numpy().T)
-    counted = rows["n"].where(rows["value"].notna(), 0).fillna(0).astype(np.int64)
-    rows = rows.assign(above=above, below=below, chance=chance, counted=counted)
-    counts = rows.groupby(by, observed=True, sort=True).agg(
-        null=("null", "mean"),
-        n_above=("above", "sum"),
-        n_below=("below", "sum"),
-        chance_above=("chance", "mean"),
-        n_chains=("counted", "sum"),
-    )
-    means = mean_interval(rows, "value", by).set_index(by)
-    table = means.rename(columns={"mean": "value", "n": "n_animals"}).join(counts).reset_index()
-    n, share = table["n_above"] + table["n_below"], table["chance_above"]
-    # Two-sided: twice the smaller tail; both tails include what was found.
-    sides = binom.cdf(table["n_above"], n, share), binom.sf(table["n_above"] - 1, n, share)
-    columns = ["value", "ci_low", "ci_high", "null", "p", "n_animals", "n_above", "n_below"]
-    columns += ["chance_above", "n_chains"]
-    return table.assign(p=np.minimum(2 * np.minimum(*sides), 1.0))[[*by, *columns]]
