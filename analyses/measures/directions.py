@@ -39,6 +39,7 @@ from analyses.measures.replays import (
     Replays,
     Share,
     Statistic,
+    at_lap,
     chosen,
     difference,
     directional,
@@ -195,7 +196,7 @@ def _taken(replays: Replays, *, path: str, well: str) -> pd.DataFrame:
     sequences = sequences[_at_well(replays, sequences, path, well)]
     side = runs_on(*own_sides(replays), paths(replays, sequences))
     before, after = laps_around(replays, sequences)
-    run = np.append(side_run(replays), 0)[before if path == "past" else after]
+    run = at_lap(side_run(replays), before if path == "past" else after, none=0)
     return share(replays, sequences[run != 0], (side * run)[run != 0], 0.0)
 
 

@@ -32,6 +32,7 @@ from analyses.measures.replays import (
     Replays,
     Share,
     Statistic,
+    at_lap,
     chosen,
     difference,
     is_one_of,
@@ -112,7 +113,7 @@ def _followed(replays: Replays) -> pd.DataFrame:
     if "second" not in laps:
         return share(replays, sequences[:0], [])
     goal, (_, after) = _goals(replays, sequences), laps_around(replays, sequences)
-    end, second = (np.append(laps[name].to_numpy(int), 0)[after] for name in ("end", "second"))
+    end, second = (at_lap(laps[name].to_numpy(int), after, 0) for name in ("end", "second"))
     walked = paths(replays, sequences)
     begins = number[walked.first]
     kept = (goal >= 0) & (after >= 0) & (number[end] == number[goal])
@@ -202,7 +203,7 @@ def _backward(replays: Replays) -> tuple[_Tree, pd.DataFrame, Ints, Ints]:
         visits = np.bincount(cell, minlength=len(sequences) * n_paths).reshape(-1, n_paths)
         path = np.where(visits.any(axis=1), visits.argmax(axis=1), -1)
     lap, _ = laps_around(replays, sequences)
-    end_of_lap = np.append(end[replays.laps["end"].to_numpy(int)], -1)[lap]
+    end_of_lap = at_lap(end[replays.laps["end"].to_numpy(int)], lap, none=-1)
     n_ends = max(len(ends), 1)  # tasks without ends have no such sequence
     kept = (path >= 0) & (lap >= 0) & (path % n_ends == end_of_lap)
     tree = _Tree(start, end, len(starts), len(ends))
@@ -238,7 +239,7 @@ def _non_local(replays: Replays) -> pd.DataFrame:
     Null: the share of the other paths to the end (Liu et al. 2021).
     """
     tree, sequences, start, lap = _backward(replays)
-    local = np.append(tree.start[replays.laps["start"].to_numpy(int)], -1)[lap]
+    local = at_lap(tree.start[replays.laps["start"].to_numpy(int)], lap, none=-1)
     return share(replays, sequences, start != local, 1 - 1 / max(tree.n_starts, 1))
 
 

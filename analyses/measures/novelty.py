@@ -38,6 +38,7 @@ from analyses.measures.replays import (
     Replays,
     Share,
     Statistic,
+    at_lap,
     chosen,
     is_one_of,
     laps_around,
@@ -288,7 +289,7 @@ def _crossings(replays: Replays, first_laps: int | None = None) -> _Crossings:
         since[first.to_numpy()] = np.inf
         before, after = laps_around(replays, sequences)
         lap = np.where((sequences["phase"] == "start").to_numpy(), after, before)
-        kept &= np.append(since, np.inf)[lap] < first_laps
+        kept &= at_lap(since, lap, none=np.inf) < first_laps
     sequences, block = sequences[kept], block[kept]
     walked, code = paths(replays, sequences), own_code(animals, sequences)
     together = walked.owner[1:] == walked.owner[:-1]

@@ -28,6 +28,7 @@ from analyses.measures.replays import (
     Replays,
     Share,
     Statistic,
+    at_lap,
     chosen,
     directional,
     is_one_of,
@@ -127,7 +128,7 @@ def sides(replays: Replays, sequences: pd.DataFrame) -> NDArray[np.str_]:
     left, right = own_sides(replays)
     own = (right.astype(int) - left)[sequences["place"].to_numpy()]
     before, _ = laps_around(replays, sequences)
-    own = np.where(own == 0, np.append(lap_side(replays), 0)[before], own)
+    own = np.where(own == 0, at_lap(lap_side(replays), before, none=0), own)
     runs = runs_on(left, right, paths(replays, sequences))
     return np.select([runs * own > 0, runs * own < 0], ["same", "opposite"], "")
 

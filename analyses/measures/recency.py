@@ -48,6 +48,7 @@ from analyses.measures.replays import (
     Share,
     Statistic,
     WideStatistic,
+    at_lap,
     chosen,
     chosen_pauses,
     count_in_cells,
@@ -85,7 +86,7 @@ def _opposite_by_block(replays: Replays) -> pd.DataFrame:
     mean = laps.groupby(["animal", "block"], observed=True, sort=False)["side"].transform("mean")
     runs_one_side = (mean.abs() > 2 * _MOSTLY - 1).to_numpy()
     lap, _ = laps_around(replays, sequences)
-    on_one = np.append(runs_one_side, False)[lap]
+    on_one = at_lap(runs_one_side, lap, none=False)
     counts = (side != "") & (lap >= 0)
     one, both = (
         share(replays, sequences[kept], side[kept] == "opposite")
@@ -103,17 +104,21 @@ def _lag(replays: Replays) -> pd.DataFrame:
     sequences = sequences[sides(replays, sequences) == "opposite"]
     ordered = laps_in_order(replays)
     laps = ordered.laps
-    runs, run = runs_on(*own_sides(replays), paths(replays, sequences)), lap_side(ordered)
-    number = np.arange(len(laps))
+    side_of_lap, number = lap_side(ordered), np.arange(len(laps))
     # The latest lap so far on each side.
-    last = [np.maximum.accumulate(np.where(run == side, number, -1)) for side in (-1, 1)]
+    last_left, last_right = (
+        np.maximum.accumulate(np.where(side_of_lap == side, number, -1)) for side in (-1, 1)
+    )
     before, _ = laps_around(ordered, sequences)
-    found = np.append(last, [[-1], [-1]], axis=1)[(runs > 0).astype(int), before]
+    replayed_side = runs_on(*own_sides(replays), paths(replays, sequences))
+    latest = np.where(
+        replayed_side > 0, at_lap(last_right, before, none=-1), at_lap(last_left, before, none=-1)
+    )
     animal, episode = laps["animal"].to_numpy(), laps["episode"].to_numpy()
-    known = (found >= 0) & (before >= 0)
-    known[known] = animal[found[known]] == animal[before[known]]
-    lag = pd.Series(episode[before[known]] - episode[found[known]], dtype=float)
-    return _median(replays, sequences[known], lag)
+    kept = (latest >= 0) & (before >= 0)
+    kept[kept] = animal[latest[kept]] == animal[before[kept]]
+    lag = pd.Series(episode[before[kept]] - episode[latest[kept]], dtype=float)
+    return _median(replays, sequences[kept], lag)
 
 
 def _median(replays: Replays, table: pd.DataFrame, values: pd.Series[float]) -> pd.DataFrame:
@@ -148,6 +153,10 @@ def _roles(replays: Replays, table: pd.DataFrame) -> NDArray[np.int8]:
 
     The past arm is where a lap ended last, and the future arm is where a lap will end next. The
     goal is the rewarded arm (the column `goal` of laps), and the previous goal the one before it.
+
+    Say that three laps ended in arms 0, 1 and 2, and the goals were 0, 2 and 2. At the pause
+    between the last two laps, arm 0 is the previous goal and arm 1 the past arm. Arm 2 is the goal
+    and the future arm: it has several roles.
     """
     arm, ordered = arms(replays), laps_in_order(replays)  # fills go along the laps
     laps = ordered.laps
@@ -170,11 +179,11 @@ def _roles(replays: Replays, table: pd.DataFrame) -> NDArray[np.int8]:
     }
     roles = np.full((len(table), int(arm.max(initial=-1)) + 1), _BASELINE, dtype=np.int8)
     # An arm with several roles belongs to none of them: its sequences would count for each.
-    for role, (of_lap, lap) in of_role.items():
-        which = np.append(of_lap, np.nan)[lap]
-        row = np.flatnonzero(~np.isnan(which))
-        at = row, which[row].astype(int)
-        roles[at] = np.where(roles[at] == _BASELINE, role, _SEVERAL)
+    for role, (arm_of_lap, lap) in of_role.items():
+        arm_at_row = at_lap(arm_of_lap, lap, none=np.nan)
+        row = np.flatnonzero(~np.isnan(arm_at_row))
+        cell = row, arm_at_row[row].astype(int)
+        roles[cell] = np.where(roles[cell] == _BASELINE, role, _SEVERAL)
     return roles
 
 
@@ -241,7 +250,7 @@ def _more_run(replays: Replays) -> pd.DataFrame:
     ordered = laps_in_order(replays)
     side = pd.Series(side_run(ordered)).groupby(own_code(replays.animals, ordered.laps)).cumsum()
     before, _ = laps_around(ordered, sequences)
-    more = runs * np.append(side, 0)[before]
+    more = runs * at_lap(side, before, none=0)
     n = count_in_cells(replays, sequences, np.select([more > 0, more < 0], [1, 0], -1), 2)
     return log_ratio(replays, n, np.ones_like(n))
 
@@ -330,21 +339,24 @@ def _rate_ratio(
     return log_ratio(replays, n, n_pauses)
 
 
-def _thirds(replays: Replays, table: pd.DataFrame) -> Ints:
+def _first_or_last_third(replays: Replays, table: pd.DataFrame) -> Ints:
+    """Say which rows are of the first third of the laps (0) or the last (1); others are -1."""
     animals = replays.animals
     n_laps = np.bincount(own_code(animals, replays.laps), minlength=len(animals))
     done, total = laps_done(table), n_laps[own_code(animals, table)]
     return np.select([done < 1, 3 * done <= total, 3 * done > 2 * total], [-1, 0, 1], -1)
 
 
-def _ends(replays: Replays, table: pd.DataFrame) -> Ints:
+def _first_or_last_block(replays: Replays, table: pd.DataFrame) -> Ints:
+    """Say which rows are of the first block (0) or the last (1); others, or if one is both, -1."""
     animals, laps = replays.animals, laps_in_order(replays).laps
     blocks = laps["block"].unique().tolist()
-    own, block = own_code(animals, laps), name_codes(laps["block"], blocks)
+    of_lap, block_of_lap = own_code(animals, laps), name_codes(laps["block"], blocks)
     first, last = np.full(len(animals), -2), np.full(len(animals), -2)
-    first[own[::-1]], last[own] = block[::-1], block
-    own, block = own_code(animals, table), name_codes(table["block"], blocks)
-    is_first, is_last = block == first[own], block == last[own]
+    # Of several values for one animal, the last one written remains.
+    first[of_lap[::-1]], last[of_lap] = block_of_lap[::-1], block_of_lap
+    of_row, block = own_code(animals, table), name_codes(table["block"], blocks)
+    is_first, is_last = block == first[of_row], block == last[of_row]
     return np.select([is_first & is_last, is_first, is_last], [-1, 0, 1], -1)
 
 
@@ -355,19 +367,19 @@ def _arm_share(replays: Replays, *, arm: str, seen: bool = True) -> pd.DataFrame
     (its name begins with ``look``) is no run. There is no null.
     """
     sequences = chosen(replays, ["episode", "phase"])
-    laps, arms = replays.laps, landmark(replays.task, "cued_arm", "uncued_arm")
-    if not arms.any():
+    laps, in_arms = replays.laps, landmark(replays.task, "cued_arm", "uncued_arm")
+    if not in_arms.any():
         return share(replays, sequences[:0], [])
     animals = replays.animals
     first = np.full(len(animals), np.inf)
-    run = arms[laps["end"].to_numpy(int)] | arms[laps["start"].to_numpy(int)]
+    run = in_arms[laps["end"].to_numpy(int)] | in_arms[laps["start"].to_numpy(int)]
     run &= ~laps["lap"].astype(str).str.startswith(_LOOK).to_numpy()
     np.minimum.at(first, own_code(animals, laps)[run], laps["episode"].to_numpy()[run])
     done = laps_done(sequences)  # k + 1 after episode k, so that the first run is not yet over
     sequences = sequences[(done <= first[own_code(animals, sequences)]) & ((done > 0) == seen)]
     walked = paths(replays, sequences)
     there = covered(walked, landmark(replays.task, arm))
-    anywhere = covered(walked, np.ones(len(arms), dtype=bool))
+    anywhere = covered(walked, np.ones(len(in_arms), dtype=bool))
     return share(replays, sequences, 2 * there >= anywhere)
 
 
@@ -382,7 +394,7 @@ def _cued_to_uncued(replays: Replays) -> pd.DataFrame:
 
 RATE_STATISTICS: dict[str, Statistic] = {
     "late_to_early_laps": WideStatistic(
-        "sequences per pause, late to early laps", partial(_rate_ratio, cells=_thirds)
+        "sequences per pause, late to early laps", partial(_rate_ratio, cells=_first_or_last_third)
     ),
     "rate_before_first_lap": Statistic(
         "sequences per pause before the first lap", partial(_after, laps=0), span=(0.0, 1.0)
@@ -391,7 +403,8 @@ RATE_STATISTICS: dict[str, Statistic] = {
         "sequences per pause after one lap", partial(_after, laps=1)
     ),
     "last_to_first_session": WideStatistic(
-        "sequences per pause, last to first session", partial(_rate_ratio, cells=_ends)
+        "sequences per pause, last to first session",
+        partial(_rate_ratio, cells=_first_or_last_block),
     ),
 }
 

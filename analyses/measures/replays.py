@@ -11,7 +11,7 @@ import inspect
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -288,8 +288,8 @@ def laps_done(pauses: pd.DataFrame) -> Ints:
 def laps_around(replays: Replays, pauses: pd.DataFrame) -> tuple[Ints, Ints]:
     """Find the lap before each pause (or sequence), and the lap after it.
 
-    Returns positions of rows in ``replays.laps``; -1 if there is no such lap, which in a column
-    of laps finds a value that was appended for none.
+    Returns positions of rows in ``replays.laps``; -1 if there is no such lap. `at_lap` takes
+    values from there.
     """
     animals, laps = replays.animals, replays.laps
     n_laps = int(laps["episode"].max()) + 2 if len(laps) else 2
@@ -301,6 +301,17 @@ def laps_around(replays: Replays, pauses: pd.DataFrame) -> tuple[Ints, Ints]:
         for lap in (done - 1, done)
     )
     return before, after
+
+
+def at_lap(values: npt.ArrayLike, lap: Ints, none: float) -> npt.NDArray[Any]:
+    """Take the values of laps at positions from `laps_around`; `none` where there is no lap.
+
+    Examples
+    --------
+    >>> at_lap([5, 7], np.array([1, -1, 0]), none=0).tolist()
+    [7, 0, 5]
+    """
+    return np.append(values, none)[lap]  # position -1 is the last
 
 
 _HALF = 0.5  # of a sequence

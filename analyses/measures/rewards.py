@@ -28,6 +28,7 @@ from analyses.measures.replays import (
     Replays,
     Statistic,
     WideStatistic,
+    at_lap,
     chosen,
     chosen_pauses,
     count_in_cells,
@@ -120,9 +121,9 @@ def _rewarded(replays: Replays) -> pd.DataFrame:
     As Singer & Frank (2009) measured it.
     """
     sequences = chosen(replays, ["episode", "phase"])
-    paid = np.append((replays.laps["reward"] > 0).to_numpy().astype(int), -1)
+    is_paid = (replays.laps["reward"] > 0).to_numpy().astype(int)
     n, n_pauses = (
-        count_in_cells(replays, table, paid[laps_around(replays, table)[0]], 2)
+        count_in_cells(replays, table, at_lap(is_paid, laps_around(replays, table)[0], none=-1), 2)
         for table in (sequences, chosen_pauses(replays))
     )
     return log_ratio(replays, n, n_pauses)
