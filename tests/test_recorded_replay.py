@@ -349,7 +349,7 @@ def test_the_first_line_says_where_nothing_is_found():
 
 def test_replay_is_compared_with_exchanged_cells_by_counts():
     """Six of 40 events and one of 80 controls: the hypergeometric tail by hand."""
-    text = replay_by_chance(found_events(6, 40), rate(1 / 80, 80))
+    text = replay_by_chance(found_events(6, 40), rate(1 / 80, 80), 20)
     p = sum(comb(40, k) * comb(80, 7 - k) for k in (6, 7)) / comb(120, 7)
     assert f"p = {p:.2g} (Fisher's exact test, one-sided)" in text
     assert "6 have a tail rate of at most 0.2 against exchanged cells, and 3 against" in text
@@ -361,18 +361,21 @@ def test_where_places_are_represented_there_is_not_no_evidence():
     """Of 40 events 20 exceed their exchanged cells, where two would by chance; one is replay."""
     content = np.where(np.arange(40) < 20, 0.05, 0.5)
     one = found_events(1, 40)
-    text = replay_by_chance(one.assign(p_content=content), rate(0.02, 400))
+    text = replay_by_chance(one.assign(p_content=content), rate(0.02, 400), 20)
     assert "Content: 20 of 40 tested events" in text
     assert "content that does not travel" in text
     assert "no evidence of replay" not in text
-    without = replay_by_chance(one, rate(0.02, 400))
+    without = replay_by_chance(one, rate(0.02, 400), 20)
     assert without.endswith("there is no evidence of replay.")
+    untested = replay_by_chance(one, rate(0.02, 400), 18)
+    assert "Content: not tested, since 18 exchanges of cells are too few for 5%; 19" in untested
+    assert "no evidence" not in untested
 
 
 def test_what_is_found_after_an_exchange_is_compared_in_equal_time():
     """Nine found; of 21 in three searches, nine have as much evidence: 3 in the same time."""
     events = found_events(9, 12)
-    text = replay_by_chance(events, rate(9 / 21 * 7 / 12, 21, n_exchanged=7.0))
+    text = replay_by_chance(events, rate(9 / 21 * 7 / 12, 21, n_exchanged=7.0), 20)
     p = sum(comb(18, n) * 0.25**n * 0.75 ** (18 - n) for n in range(9, 19))
     assert f"p = {p:.2g} (exact binomial test, one-sided)" in text
     assert "the same search finds 7 events in the same time" in text

@@ -312,11 +312,16 @@ def label(name: str) -> str:
     --------
     >>> label("n_step_td"), label("my_learner"), label("sfma replay_mode=reverse")
     ('n-step TD', 'my learner', 'SFMA, replay mode reverse')
+    >>> label("reward per step")
+    'reward per step'
     """
     labels, name = _changes.get(_UNCHANGED).labels, plain(str(name))
     if name in labels:
         return labels[name]
-    name, settings = read_learner_label(name)
+    text = name
+    name, settings = read_learner_label(text)
+    if not all("=" in each for each in settings):  # words, and no parameters
+        return text.replace("_", " ")
     known = labels.get(name, _LABELS.get(name, name.replace("_", " ")))
     return ", ".join((known, *(text.replace("=", " ").replace("_", " ") for text in settings)))
 

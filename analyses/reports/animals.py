@@ -94,7 +94,7 @@ def report_of_animal(
     choices, statistics, accounts = (
         cells_in_markdown(tables[f"{name}.csv"]) for name in ("choices", "statistics", "accounts")
     )
-    explained = [replay_by_chance(found.events, found.calibration)]
+    explained = [replay_by_chance(found.events, found.calibration, judgement.n_shuffles)]
     explained += map(in_markdown, explanations_of(found))
     stretches = stretches_of_kinds(found.stretches, found.sequences)
     text = [

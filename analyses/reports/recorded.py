@@ -66,8 +66,11 @@ def count_replay(events: pd.DataFrame, calibration: Calibration | None = None) -
     return f"{text}: {', '.join(known)}, {rest} undecided."
 
 
-def replay_by_chance(events: pd.DataFrame, calibration: Calibration | None) -> str:
-    """Describe three levels, content, replay and kind, and what chance gives; or nothing."""
+def replay_by_chance(events: pd.DataFrame, calibration: Calibration | None, n_shuffles: int) -> str:
+    """Describe three levels, content, replay and kind, and what chance gives; or nothing.
+
+    Each event was compared with `n_shuffles` exchanges of its cells.
+    """
     if calibration is None:
         return ""
     tested = events[events["evidence"].notna()]
@@ -85,10 +88,20 @@ def replay_by_chance(events: pd.DataFrame, calibration: Calibration | None) -> s
             f"those that travel are {rate_in_words(calibration)} of the number of events."
         )
     p, test = _by_chance(events, calibration)
-    text = (
+    least = round(1 / _LEVEL) - 1
+    content = (
         f"Content: {n_content} of {n_tested} tested events represent places more than all but "
         f"{_LEVEL:.0%} of their own exchanges of cells ({_LEVEL * n_tested:.2g} expected, "
-        f"p = {p_content:.2g}). Replay: {n_replay} travel along the track; {passing} "
+        f"p = {p_content:.2g})."
+    )
+    if n_shuffles < least:  # so that no event could
+        content = (
+            f"Content: not tested, since {n_shuffles} exchanges of cells are too few for "
+            f"{_LEVEL:.0%}; {least} are enough (--shuffles {least}; in Python, "
+            f"Judgement(n_shuffles={least}))."
+        )
+    text = (
+        f"{content} Replay: {n_replay} travel along the track; {passing} "
         f"{tails[0]} have a tail rate of at most {_TAIL:g} against exchanged cells, and {tails[1]} "
         "against the worst control: so large a share of them would be false if all events were of "
         f"that control. Kind: {n_told} of {n_replay} have a direction, or are novel. That chance "
@@ -101,6 +114,8 @@ def replay_by_chance(events: pd.DataFrame, calibration: Calibration | None) -> s
             f"{text} So many are compatible with chance, but the events represent places: what is "
             "there is content that does not travel, or too few spikes to tell."
         )
+    if n_shuffles < least:
+        return f"{text} So many are compatible with chance."
     return f"{text} This is compatible with chance: there is no evidence of replay."
 
 

@@ -456,7 +456,8 @@ def _check_logged(learner: Learner, sizes: Sizes, rows: NDArray[np.void], first_
             f"{learner.file}: the learner {learner.name!r} logged a backup at step "
             f"{rows['step'][row]} from state {rows['state'][row]} to {rows['next_state'][row]} "
             "whose cause neither begins where it leads nor, if the description says goes_forward, "
-            "ends where it begins. Pass cause=-1 to record() where none does."
+            "ends where it begins. If it replays forward, say goes_forward=True in its "
+            "description; pass cause=-1 to record() where no cause joins."
         )
 
 

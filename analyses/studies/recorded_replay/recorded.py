@@ -183,7 +183,11 @@ def _show(plan: RecordingPlan, tables: Mapping[str, pd.DataFrame]) -> list[Shown
         describe_dependence(tables["choices.csv"]),
         "See report.md for details.",
     ]
-    told = [replay_by_chance(events, calibration), *notes.loc[notes["about"] == "replay", "note"]]
+    n_shuffles = plan.session.judgement.n_shuffles
+    told = [
+        replay_by_chance(events, calibration, n_shuffles),
+        *notes.loc[notes["about"] == "replay", "note"],
+    ]
     passing = funnel(events, tables["controls.csv"]).round(3)
     return [
         Shown(count_replay(events, calibration), own[columns], " ".join(filter(None, told))),
@@ -301,11 +305,12 @@ class Found(Kept, Conclusions):
         return self.tables()["statistics"]
 
     def _repr_html_(self) -> str:
+        judgement = self.session.judgement
         told = [
             count_replay(self.events, self.calibration),
-            replay_by_chance(self.events, self.calibration),
+            replay_by_chance(self.events, self.calibration, judgement.n_shuffles),
         ]
-        own = self.kinds[self.kinds["state_size"] == self.session.judgement.state_size]
+        own = self.kinds[self.kinds["state_size"] == judgement.state_size]
         kinds = own[["kind", "n", "share", "ci_low", "ci_high"]]
         return (
             f"<p><b>{escape(self.session.recording.name)}</b></p>"
