@@ -70,9 +70,11 @@ Events of one animal are similar, so the intervals do not generalise to other an
 _ABOUT_CHOICES = """One choice at a time is changed: the size of states, the nodes where laps end, \
 the least length of a sequence, its largest jump, and the share of each control that may pass."""
 
-_ABOUT_STATISTICS = f"""Statistics are of replay at rest and at the ends of laps. Those that need \
-more than the track and the laps are missing, unless the track has the landmarks that they need, \
-and so are those of fewer than {LEAST_SEQUENCES} sequences (statistics.csv has them)."""
+_ABOUT_STATISTICS = f"""Statistics count replay in pauses before and after laps, or at rest where \
+their names say so; replay within laps counts in none. So they differ from the shares of all \
+events above. Those that need more than the track and the laps are missing, unless the track has \
+the landmarks that they need, and so are those of fewer than {LEAST_SEQUENCES} sequences \
+(statistics.csv has them)."""
 
 _KIND = "kind of the longest sequence"
 
