@@ -585,7 +585,7 @@ def test_the_command_prints_the_evidence(tmp_path):
     )  # fmt: skip
     done = replay(*command)
     assert done.returncode == 0, done.stderr
-    assert "Evidence for each account" in done.stderr
+    assert "Evidence for each account" in done.stdout  # a title stands with its table
     assert "episodic_control" in done.stdout
     again = replay(*command)
     assert again.stdout == done.stdout
@@ -870,8 +870,8 @@ def told_of_classes():
     n_any = sum(any(p > 0.05 for _, p, _, _ in each) for each in by_study.values())
     yield (
         f"of {len(by_study)} studies, {len(fit)} look like those of some class of accounts alone, "
-        f"and in {n_likely} of them the likeliest class is such a one; {n_any} do if classes "
-        "with a control count, too"
+        f"and in {n_likely} of them the likeliest class is such a one. If classes with a control "
+        f"count, too, {n_any} do"
     )
     yield (
         "the likeliest class has a probability of "

@@ -145,7 +145,7 @@ def do_study(
         return
     for shown in study.show(plan, tables):
         if shown.title:
-            say(f"\n{shown.title}")
+            print_text(f"\n{shown.title}")
         if len(shown.table.columns):
             print_frame(shown.table)
         if shown.note:
