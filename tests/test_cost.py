@@ -9,7 +9,7 @@ import pytest
 from pyarrow import parquet
 
 from analyses.cli import studies
-from analyses.jobs.cost import WorkCost
+from analyses.jobs import WorkCost
 from analyses.jobs.run import run
 from analyses.studies.brea_2018 import reproduced_runs as sampling
 from analyses.studies.brea_2018.reproduce import STUDY

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from scipy.ndimage import gaussian_filter1d
 
 from analyses.recordings.basics.settings import Criteria
-from analyses.recordings.prepare.detection import (
+from analyses.recordings.prepare.candidate_events import (
     check_criteria,
     find_events,
     multiunit_rate,

@@ -10,8 +10,7 @@ import pytest
 from analyses.recordings import find_replay
 from analyses.recordings.basics.recording import Posterior, Recording
 from analyses.recordings.basics.settings import Judgement, Settings
-from analyses.recordings.decide.conclusions import conclude
-from analyses.recordings.decide.event_kinds import event_kinds
+from analyses.recordings.decide.conclusions import conclude, event_kinds
 from analyses.recordings.decide.scoring import Scored, n_blocks, score_block
 from analyses.recordings.prepare.session import prepare
 from analyses.recordings.readers import read_recording

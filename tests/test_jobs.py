@@ -12,7 +12,7 @@ from typer.testing import CliRunner
 
 from analyses.cli import app
 from analyses.cli.options import read_learners
-from analyses.jobs.cost import WorkCost
+from analyses.jobs import WorkCost
 from analyses.jobs.results import Part, Results
 from analyses.jobs.run import run
 from analyses.jobs.study import Piece, SizedPlan, Study

@@ -10,9 +10,9 @@ from replay_tables import eight, replays, sequence, track, w_track, with_sequenc
 
 from analyses import measures
 from analyses.measures import STATISTICS
+from analyses.measures.animals import over_animals
 from analyses.measures.chance import CHANCE_STATISTICS
 from analyses.measures.replays import PAUSES
-from analyses.measures.sign_test import over_animals
 from analyses.sequences.place_sequences import Detection
 from analyses.sequences.sequences import Lists
 

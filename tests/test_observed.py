@@ -12,19 +12,19 @@ from analyses.recordings.basics.recording import Recording
 from analyses.recordings.basics.settings import Criteria, Judgement, Settings
 from analyses.recordings.decide.held_out import _gains as gains
 from analyses.recordings.decide.scoring import score_block
-from analyses.recordings.prepare.candidate_events import candidate_events
-from analyses.recordings.prepare.detection import (
+from analyses.recordings.prepare.candidate_events import (
+    candidate_events,
     find_events,
     find_in,
     multiunit_rate,
     signals_of_rate,
     signals_within,
 )
+from analyses.recordings.prepare.event_evidence import EVIDENCE, Evidence
 from analyses.recordings.prepare.place_fields import recorded_fields, running, slow_stretches
 from analyses.recordings.prepare.recorded_experience import experience_of, find_lap_ends
-from analyses.recordings.prepare.session import _always_seen as always_seen
 from analyses.recordings.prepare.session import prepare
-from analyses.recordings.prepare.state_space_decoder import EVIDENCE, Evidence
+from analyses.recordings.prepare.travel_events import always_seen
 from analyses.recordings.prepare.visits import experience, find_visits
 from analyses.recordings.readers import read_recording
 from analyses.recordings.readers.contents import describe_file

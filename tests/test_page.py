@@ -19,7 +19,7 @@ from analyses.page import write_page, writing
 from analyses.page.worlds import describe_world, pack
 from analyses.recordings.basics.arena import arena_graph, world_of
 from analyses.recordings.basics.binned_track import cut_track
-from analyses.recordings.prepare.state_space_decoder import EVIDENCE, Evidence
+from analyses.recordings.prepare.event_evidence import EVIDENCE, Evidence
 from analyses.recordings.readers.track_graphs import draw_track
 from analyses.sequences.pauses import replayed_moves
 from analyses.studies.pages import DecodedResults, page_of_folders, read_decoded

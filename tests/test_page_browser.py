@@ -16,7 +16,7 @@ from analyses.page import write_page
 from analyses.recordings import find_replay
 from analyses.recordings.basics.binned_track import cut_track
 from analyses.recordings.basics.settings import Judgement
-from analyses.recordings.prepare.state_space_decoder import Evidence
+from analyses.recordings.prepare.event_evidence import Evidence
 from analyses.recordings.recover.simulated_recording import simulated_recording
 from analyses.studies.pages import DecodedResults
 from replay.log.event_log import EventLog

@@ -4,8 +4,7 @@ import pandas as pd
 from figure_of_eight import run_eight
 
 from analyses import place_sequences
-from analyses.recordings.decide.event_kinds import experienced_pieces
-from analyses.sequences.experience import Experience
+from analyses.sequences.experience import Experience, experienced_pieces
 from replay.log.event_log import EventLog
 
 

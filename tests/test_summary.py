@@ -7,7 +7,7 @@ from replay_tables import replays, sequence, track
 from scipy import stats
 
 from analyses.measures import STATISTICS
-from analyses.measures.sign_test import over_animals
+from analyses.measures.animals import over_animals
 
 
 def test_summary():

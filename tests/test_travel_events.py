@@ -10,11 +10,11 @@ from analyses.recordings.basics.settings import Judgement, Settings
 from analyses.recordings.decide.conclusions import conclude
 from analyses.recordings.decide.controls import CONTROLS, EXCHANGED
 from analyses.recordings.decide.scoring import score_block
-from analyses.recordings.prepare.candidate_events import N_SEARCHES, exchanged_spikes, travel_events
 from analyses.recordings.prepare.likelihood import log_likelihood
 from analyses.recordings.prepare.place_fields import running, slow_stretches
 from analyses.recordings.prepare.session import prepare
 from analyses.recordings.prepare.travel import travel_evidence, travel_model
+from analyses.recordings.prepare.travel_events import N_SEARCHES, exchanged_spikes, travel_events
 from analyses.recordings.recover.simulated_recording import simulated_recording
 from analyses.reports.preparation import session_notes
 from replay.worlds.tracks import make_linear_track
@@ -47,7 +47,7 @@ def test_replay_is_found_wherever_the_population_moves(seen, session):
 
 
 def test_long_rests_are_decoded_in_pieces_without_a_seam(session, monkeypatch):
-    monkeypatch.setattr("analyses.recordings.prepare.candidate_events._PIECE", 0.7)
+    monkeypatch.setattr("analyses.recordings.prepare.travel_events._PIECE", 0.7)
     spikes = [session.recording.spikes[cell] for cell in session.cells]
     model = travel_model(session.track, session.time_bin, session.travel_rates.shape[1])
     every = np.concatenate(session.recording.spikes)

@@ -9,7 +9,7 @@ from typing import Annotated
 from analyses.cli.options import Cluster, Described, Jobs, Out, Pieces, Seed, is_all, split
 from analyses.cli.studies import do_study
 from analyses.cli.terminal import say, screen
-from analyses.jobs.cost import N_DRAWS_EXPLAINED, N_SEQUENCES
+from analyses.jobs import N_DRAWS_EXPLAINED, N_SEQUENCES
 
 Accounts = Annotated[
     Sequence[str],

@@ -19,7 +19,7 @@ from analyses.cli.options import (
 )
 from analyses.cli.studies import do_study
 from analyses.cli.terminal import say
-from analyses.jobs.cost import (
+from analyses.jobs import (
     DEMAND_VISITS,
     N_CHANGING_RUNS,
     N_CHANGING_WORLDS,

@@ -18,7 +18,7 @@ from analyses.cli.terminal import (
 )
 
 if TYPE_CHECKING:
-    from analyses.jobs.cost import WorkCost
+    from analyses.jobs import WorkCost
     from analyses.jobs.study import Piece, PlanT, Study
 
 

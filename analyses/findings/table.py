@@ -38,7 +38,7 @@ from analyses.findings.rows import (
     typed_rows,
 )
 from analyses.measures import STATISTICS
-from analyses.sequences.detection import Detection
+from analyses.sequences import Detection
 from replay.checks import (
     LARGEST_NUMBER,
     check_array,

@@ -24,7 +24,7 @@ from analyses.inference.moves import (
     paid_by_step,
     transitions_of,
 )
-from analyses.sequences.detection import RECORDED
+from analyses.sequences import RECORDED
 from analyses.sequences.place_sequences import headings_along, runs_along
 from analyses.sequences.reactivations import reactivations_by_run
 from analyses.sequences.sequences import Columns, Lists, Logged, log_of, of_run, runs_of

@@ -23,8 +23,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
 import pandas as pd
 
-from analyses.jobs import workers
-from analyses.jobs.cost import BYTES_OF_FIGURES, SECONDS_OF_FIGURE, SECONDS_TO_DRAW, WorkCost
+from analyses.jobs import BYTES_OF_FIGURES, SECONDS_OF_FIGURE, SECONDS_TO_DRAW, WorkCost, workers
 from analyses.jobs.results import Part, Results, write_table
 from analyses.jobs.study import Figures, Piece, PlanT, Study
 from replay.files import check_path, inside, safe_name

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, Generic, NamedTuple, Protocol, TypeVar
 
 import pandas as pd
 
-from analyses.jobs.cost import WorkCost
+from analyses.jobs import WorkCost
 from analyses.jobs.results import Results
 from replay.checks import check_number, check_whole
 

@@ -3,7 +3,7 @@
 `analyses.measures.animals.replays_of` makes the tables of some animals, simulated or recorded, and
 ``replays.detected(detection)`` drops the sequences that a study would not have detected.
 ``STATISTICS[name].compute(replays)`` returns one row per animal, and
-`analyses.measures.sign_test.over_animals` summarises them in one row. Each file has the statistics
+`analyses.measures.animals.over_animals` summarises them in one row. Each file has the statistics
 of one question, with their units, their nulls and the studies that defined them:
 
 =============  =====================================================================================

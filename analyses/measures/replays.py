@@ -17,7 +17,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from analyses.sequences.detection import Detection
+from analyses.sequences import Detection
 from analyses.sequences.place_sequences import at_least
 from analyses.sequences.sequences import Lists
 from replay.checks import check_table

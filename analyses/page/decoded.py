@@ -13,9 +13,8 @@ from analyses.page.runs import ShownRun, list_pieces
 from analyses.page.worlds import pack, world_of_moves
 from analyses.recordings.basics.binned_track import BinnedTrack
 from analyses.recordings.basics.linearised_track import linearise
-from analyses.recordings.decide.event_kinds import experienced_pieces
-from analyses.recordings.prepare.state_space_decoder import Evidence
-from analyses.sequences.experience import Experience
+from analyses.recordings.prepare.event_evidence import Evidence
+from analyses.sequences.experience import Experience, experienced_pieces
 from analyses.sequences.sequences import of_run
 from analyses.tables import KINDS
 from replay.checks import check_choice, check_column, check_table

@@ -15,11 +15,10 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from analyses.page.worlds import world_of_moves
-from analyses.recordings.decide.event_kinds import ExperiencedPiece
-from analyses.recordings.prepare.state_space_decoder import Evidence
+from analyses.recordings.prepare.event_evidence import Evidence
 from analyses.sequences.chains import REVERSE, UNKNOWN, Chains, chains, link_backups
 from analyses.sequences.classification import classified
-from analyses.sequences.experience import Experience
+from analyses.sequences.experience import Experience, ExperiencedPiece
 from analyses.sequences.sequences import SHARED, Columns, Lists, of_run
 from replay.checks.arrays import Bools, Int32s, Ints
 from replay.log.event_log import EventLog

@@ -22,7 +22,7 @@ from replay.checks import check_array, check_number, check_table
 from replay.checks.arrays import Floats
 
 if TYPE_CHECKING:
-    from analyses.recordings.prepare.state_space_decoder import EventEvidence
+    from analyses.recordings.prepare.event_evidence import EventEvidence
 
 
 _POSTERIOR_COLOURS, _PATH_COLOUR = "Greys", "#aa3377"
@@ -498,7 +498,7 @@ def events_sheet_figure(
     Examples
     --------
     >>> from analyses.recordings.basics.binned_track import cut_track
-    >>> from analyses.recordings.prepare.state_space_decoder import EventEvidence
+    >>> from analyses.recordings.prepare.event_evidence import EventEvidence
     >>> from replay.worlds.tracks import make_linear_track
     >>> track, path = cut_track(make_linear_track(100.0), 5.0), np.arange(20, dtype=np.int32)
     >>> event = EventEvidence(0.0, 0.1, [[0.05]], np.eye(20), path, pd.DataFrame())

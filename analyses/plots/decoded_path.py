@@ -16,8 +16,7 @@ from analyses.plots.mdps import bar_length, draw_scale_bar
 from analyses.plots.panels import NEW, add_legend, drawing, letter_panels, new_figure
 from analyses.plots.style import COLUMN_WIDTH, INCH, SMALL, Look, plain
 from analyses.recordings.basics.binned_track import BinnedTrack
-from analyses.recordings.decide.event_kinds import experienced_pieces
-from analyses.sequences.experience import Experience
+from analyses.sequences.experience import Experience, experienced_pieces
 from replay.checks import check_array, check_table
 from replay.worlds.mdp import MDP
 

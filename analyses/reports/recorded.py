@@ -11,7 +11,7 @@ from scipy import stats
 from analyses.intervals import LEAST_UNITS, wilson_interval
 from analyses.recordings.decide.controls import Calibration
 from analyses.recordings.decide.epochs import AS_CHOSEN
-from analyses.recordings.prepare.candidate_events import N_SEARCHES
+from analyses.recordings.prepare.travel_events import N_SEARCHES
 from analyses.reports.text import interval, markdown, number, plural, rows_of, with_interval
 from analyses.tables import KINDS
 

@@ -53,8 +53,8 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from analyses.sequences import Detection
 from analyses.sequences.chains import count_chains
-from analyses.sequences.detection import Detection
 from analyses.sequences.experience import Experience
 from analyses.sequences.kinds import (
     AMBIGUOUS,

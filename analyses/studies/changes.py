@@ -19,7 +19,7 @@ import numpy as np
 import pandas as pd
 
 from analyses.intervals import shares
-from analyses.jobs.cost import N_CHANGING_RUNS, N_CHANGING_WORLDS
+from analyses.jobs import N_CHANGING_RUNS, N_CHANGING_WORLDS
 from analyses.jobs.results import Results
 from analyses.jobs.study import MOST, MOST_STEPS, Shown, Study, digests, drawn
 from analyses.measures.reward_rate import baselines_of, over_mdps

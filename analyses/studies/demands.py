@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import pandas as pd
 
-from analyses.jobs.cost import DEMAND_VISITS, N_DEMAND_WORLDS
+from analyses.jobs import DEMAND_VISITS, N_DEMAND_WORLDS
 from analyses.jobs.results import Results
 from analyses.jobs.study import MOST, Piece, Shown, Study, digests, drawn
 from analyses.tables import in_paper_order

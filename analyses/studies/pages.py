@@ -20,8 +20,8 @@ from analyses.jobs.results import Results
 from analyses.page import write_page, write_track_page
 from analyses.page.decoded import check_decoded
 from analyses.recordings.basics.arena import world_of
+from analyses.recordings.prepare.event_evidence import EVIDENCE, Evidence
 from analyses.recordings.prepare.proposed_track import proposed_track
-from analyses.recordings.prepare.state_space_decoder import EVIDENCE, Evidence
 from analyses.recordings.readers import read_positions
 from analyses.recordings.readers.track_graphs import read_track
 from analyses.reports.text import plural

@@ -27,7 +27,7 @@ import typer
 from analyses.cli.options import Cluster, Jobs, Pieces, as_command
 from analyses.cli.studies import do_study
 from analyses.intervals import mean_interval
-from analyses.jobs.cost import BYTES_OF_FIGURES, WorkCost
+from analyses.jobs import BYTES_OF_FIGURES, WorkCost
 from analyses.jobs.results import Results
 from analyses.jobs.run import manifest
 from analyses.jobs.study import Piece, Runner, Shown, Study

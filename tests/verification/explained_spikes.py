@@ -23,7 +23,7 @@ from analyses.inference.animals import Replayed, experienced_animal, replaying_a
 from analyses.inference.features import replay_features
 from analyses.inference.model_choice import ModelChoice, Simulations, class_name
 from analyses.inference.simulation import as_decoded, in_pauses_of, simulate_misread
-from analyses.jobs.cost import N_DRAWS_EXPLAINED
+from analyses.jobs import N_DRAWS_EXPLAINED
 from analyses.recordings import find_replay
 from analyses.recordings.basics.settings import Judgement
 from analyses.recordings.prepare.recorded_experience import experience_of, proposed_ends

@@ -17,8 +17,8 @@ import pandas as pd
 from analyses.cli.studies import run_file
 from analyses.inference.model_choice import ModelChoice, Simulations, parameter_intervals
 from analyses.inference.simulation import simulate_misread
+from analyses.jobs import WorkCost
 from analyses.jobs.columns import TABLES
-from analyses.jobs.cost import WorkCost
 from analyses.jobs.results import Results
 from analyses.jobs.study import Piece, Runner, Shown, Study
 from analyses.studies.explanation.identify import (

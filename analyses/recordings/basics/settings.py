@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from analyses.sequences.detection import RECORDED, Detection
+from analyses.sequences import RECORDED, Detection
 
 if TYPE_CHECKING:
     import networkx as nx

@@ -9,12 +9,14 @@ course of each stretch of travel in an event that has as much is converted to pl
 from __future__ import annotations
 
 import warnings
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
 
+import networkx as nx
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
+from scipy import stats
 
 from analyses.recordings.basics.binned_track import BinnedTrack, cut_track
 from analyses.recordings.basics.recording import Recording
@@ -25,10 +27,8 @@ from analyses.recordings.decide.controls import (
     tail_rates,
     without_replay,
 )
-from analyses.recordings.decide.event_kinds import count_kinds, event_kinds, kinds_on_lines
 from analyses.recordings.decide.held_out import HeldOut, held_out
 from analyses.recordings.decide.scoring import Scored
-from analyses.recordings.prepare.candidate_events import N_SEARCHES
 from analyses.recordings.prepare.headings import heading_of_ways
 from analyses.recordings.prepare.recorded_experience import (
     experience_of,
@@ -36,9 +36,11 @@ from analyses.recordings.prepare.recorded_experience import (
     steady_positions,
 )
 from analyses.recordings.prepare.session import Session
+from analyses.recordings.prepare.travel_events import N_SEARCHES
 from analyses.recordings.prepare.visits import find_visits, nearest_states
 from analyses.sequences.place_sequences import place_sequences
 from analyses.sequences.track import graph_of_log
+from analyses.tables import KINDS
 from replay.checks.arrays import Floats, Ints
 from replay.log.event_log import EventLog
 from replay.worlds.mdp import MDP
@@ -46,6 +48,7 @@ from replay.worlds.mdp import MDP
 _APART = 1e-6  # s, between two intervals of pynapple
 _HALF = 0.5  # the mean probability of continuous movement, by another program
 _CONTROLS = ["control", "n", "least_evidence", "rate", "ci_low", "ci_high"]
+_NO_SEQUENCE = "no_sequence"
 _LONGEST_GAP = 0.5  # s, between an event and a position that is the animal's
 
 
@@ -319,3 +322,65 @@ def _whereabouts(
     last = np.append(steps["next_state"], steps["state"].iloc[0])[before]
     location = np.where(phase == "rest", last, nearest_states(there, track, world, reach))
     return phase.astype(object), location
+
+
+def event_kinds(events: pd.DataFrame, sequences: pd.DataFrame) -> pd.Series:
+    """Return the kind of each event: that of its longest sequence."""
+    ordered = sequences.sort_values("distance", ascending=False, kind="stable")
+    longest = ordered.drop_duplicates("event").set_index("event")["kind"].astype(object)
+    named = events["event"].map(longest).where(lambda kind: kind.notna(), _NO_SEQUENCE)
+    return named.astype(object).where(events["is_replay"], None)
+
+
+def kinds_on_lines(sequences: pd.DataFrame, world: MDP | None) -> NDArray[np.object_]:
+    """Return the kind of each sequence, which on a line is that of its direction.
+
+    One path joins two places of a line, so that no path along it is new: an animal that turns on
+    its way, or a recording that begins before its first lap, only makes it look so. What is in
+    neither direction, or in either, is ambiguous.
+
+    Examples
+    --------
+    >>> from replay.worlds.tracks import make_linear_track
+    >>> world = MDP.from_networkx(make_linear_track(20.0), bin_size=10.0)
+    >>> found = pd.DataFrame({"first": [0, 1], "direction": ["forward", "neither"],
+    ...                       "kind": ["novel_path", "unexperienced"]})
+    >>> kinds_on_lines(found, world).tolist()
+    ['forward_episode', 'ambiguous']
+    """
+    kinds = sequences["kind"].to_numpy(dtype=object)
+    if world is None:
+        return kinds
+    joined = nx.Graph(graph_of_log(EventLog({}, mdp=world)))
+    on_line: set[int] = set()
+    for part in nx.connected_components(joined):
+        if {degree for _, degree in joined.degree(part)} <= {1, 2} and nx.is_tree(
+            joined.subgraph(part)
+        ):
+            on_line |= part
+    named = {"forward": "forward_episode", "reverse": "reverse_episode"}
+    of_direction = [named.get(each, "ambiguous") for each in sequences["direction"].astype(str)]
+    return np.asarray(np.where(sequences["first"].isin(on_line), of_direction, kinds))
+
+
+def count_kinds(kinds: Iterable[str], size: float) -> pd.DataFrame:
+    """Count the events of each kind.
+
+    Examples
+    --------
+    >>> count_kinds(["novel_path", "no_sequence"], 15.0).set_index("kind")["share"]["novel_path"]
+    np.float64(0.5)
+    """
+    named = list(kinds)
+    rows = []
+    for kind in (*KINDS, _NO_SEQUENCE):
+        n = named.count(kind)
+        row: dict[str, object] = {
+            "state_size": size, "states_per_metre": 100.0 / size, "kind": kind, "n": n,
+            "n_events": len(named), "share": np.nan, "ci_low": np.nan, "ci_high": np.nan,
+        }  # fmt: skip
+        if named:
+            interval = stats.binomtest(n, len(named)).proportion_ci(0.95, method="wilson")
+            row |= {"share": n / len(named), "ci_low": interval.low, "ci_high": interval.high}
+        rows.append(row)
+    return pd.DataFrame(rows)

@@ -14,7 +14,6 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from analyses.recordings.basics.binned_track import BinnedTrack, bins_between, cut_track
-from analyses.recordings.basics.observed import common
 from analyses.recordings.basics.recording import Recording
 from analyses.recordings.basics.settings import (
     RIPPLES,
@@ -26,14 +25,11 @@ from analyses.recordings.basics.settings import (
     judgement_for,
 )
 from analyses.recordings.prepare.candidate_events import (
-    N_SEARCHES,
     Detected,
     candidate_events,
-    exchanged_spikes,
+    check_criteria,
     is_covered,
-    travel_events,
 )
-from analyses.recordings.prepare.detection import check_criteria
 from analyses.recordings.prepare.headings import (
     LEAST_DIFFERENT,
     HeadedFields,
@@ -51,7 +47,6 @@ from analyses.recordings.prepare.place_fields import (
     running_bins,
     running_headings,
     seen_in,
-    slow_stretches,
 )
 from analyses.recordings.prepare.recorded_experience import (
     Experienced,
@@ -61,7 +56,7 @@ from analyses.recordings.prepare.recorded_experience import (
     proposed_ends,
 )
 from analyses.recordings.prepare.state_space_decoder import Walk, walk_of_states
-from analyses.recordings.prepare.travel import travel_model
+from analyses.recordings.prepare.travel_events import always_seen, search_travel
 from replay.checks import known_arguments, shown
 from replay.checks.arrays import Bools, Floats, Ints
 
@@ -256,50 +251,78 @@ def prepare(
             "otherwise decoded paths miss states. Choose smaller bins (bin_size; on the command "
             "line, --bin-size) or larger states."
         )
-    rates, cells = np.empty((0, track.n_bins)), np.empty(0, dtype=np.int64)
-    moved, headings, n_headed, error = running(recording), None, None, None
+
+    # The track: of what the animal never ran near, nothing is decoded here.
+    moved = running(recording)
     place = running_bins(moved, track, settings.least_speed)
-    seconds, never_run, left_out = 0.0, 0.0, 0.0
+    never_run, left_out = 0.0, 0.0
     if recording.spikes and not track.is_arena and (place >= 0).any():
-        part, never_run = run_track(place, track, 2 * settings.smoothing)
-        if is_decoded_here and never_run:
-            left_out = float(track.width.sum() - part.width.sum())
-        track = part if is_decoded_here else track
+        run, never_run = run_track(place, track, 2 * settings.smoothing)
+        if is_decoded_here:
+            left_out = float(track.width.sum() - run.width.sum()) if never_run else 0.0
+            track = run
     for nodes in judgement.tracks:  # refuses nodes of a part that was never run
         bins_between(track, nodes)
+
+    # Place fields.
+    rates, cells = np.empty((0, track.n_bins)), np.empty(0, dtype=np.int64)
+    headings, n_headed, error, seconds_run = None, None, None, 0.0
+    is_searched = settings.detected_in == "posterior"
     if recording.spikes:
         rates, cells = recorded_fields(recording, moved, track, settings)
-        if settings.detected_in == "posterior":
-            rates, cells = _always_seen(recording, rates, cells)
+        if is_searched:
+            rates, cells = always_seen(recording, rates, cells)
         # The fields of all running decode it too well: others are estimated without each part.
         error = decoding_error(recording, moved, track, settings)
-        seconds = float((place >= 0).sum() * (moved.time[1] - moved.time[0]))
+        seconds_run = float((place >= 0).sum() * (moved.time[1] - moved.time[0]))
         headings, n_headed = _headings(recording, moved, track, cells, settings)
-    by_chance = None
-    if settings.detected_in == "posterior":
-        headed = rates if headings is None else headings.and_without
-        events, by_chance, how = _in_posterior(recording, moved, cells, headed, track, settings)
+
+    # Candidate events.
+    chance_counts = None
+    if is_searched:
+        travel_rates = rates if headings is None else headings.and_without
+        events, chance_counts, how = search_travel(
+            recording, moved, cells, travel_rates, track, settings
+        )
     else:
         events, how = candidate_events(recording, moved, settings)
-    events, counts, n_unobserved, n_without = _decodable(
+    events, counts, n_unobserved, n_without_positions = _decodable(
         recording, cells, events, settings.time_bin
     )
+
+    # What the animal experienced.
     is_still = moved.is_on_track & (moved.speed < settings.least_speed)
     pauses = find_pauses(recording.graph, moved.time, moved.position, is_still)
-    ends, are_proposed = judgement.lap_ends, False
-    if not ends:
-        ends = proposed_ends(recording.graph, moved.position[moved.is_on_track], pauses)
-        are_proposed = bool(ends)
-    judgement = judgement._replace(lap_ends=ends)
-    experience = count_experience(recording, judgement.state_size, ends)
-    prepared = Prepared(
-        error, seconds, never_run, left_out, n_headed, how, n_unobserved, n_without, experience,
-        are_proposed,
-    )  # fmt: skip
+    lap_ends = judgement.lap_ends
+    if not lap_ends:
+        lap_ends = proposed_ends(recording.graph, moved.position[moved.is_on_track], pauses)
     return Session(
-        recording, settings, judgement, track, rates, headings, cells, settings.time_bin,
-        settings.diffusion * settings.time_bin, events, counts, by_chance, pauses, prepared,
-    )  # fmt: skip
+        recording=recording,
+        settings=settings,
+        judgement=judgement._replace(lap_ends=lap_ends),
+        track=track,
+        rates=rates,
+        headings=headings,
+        cells=cells,
+        time_bin=settings.time_bin,
+        variance=settings.diffusion * settings.time_bin,
+        events=events,
+        counts=counts,
+        chance_counts=chance_counts,
+        pauses=pauses,
+        prepared=Prepared(
+            error=error,
+            seconds_run=seconds_run,
+            never_run=never_run,
+            left_out=left_out,
+            n_headed=n_headed,
+            events=how,
+            n_unobserved=n_unobserved,
+            n_without_positions=n_without_positions,
+            experience=count_experience(recording, judgement.state_size, lap_ends),
+            are_ends_proposed=bool(lap_ends) and not judgement.lap_ends,
+        ),
+    )
 
 
 def _seen(recording: Recording, cells: NDArray[np.integer], events: pd.DataFrame) -> Bools:
@@ -338,60 +361,6 @@ def _decodable(
             "the command line, --time-bin), and give the times of events in s."
         )
     return events, counts, n_unobserved, int((~covered).sum())
-
-
-def _always_seen(recording: Recording, rates: Floats, cells: Ints) -> tuple[Floats, Ints]:
-    """Leave out cells that were not always observed: what is decoded throughout needs the same."""
-    _, seen = recording.observed.stretches(len(recording.spikes))
-    kept = seen.cells[:, cells].all(axis=0)
-    if kept.sum() < 2:
-        raise ValueError(
-            f"Only {kept.sum()} of the {len(cells)} cells of {recording.name} with a place field "
-            "were observed whenever others were, too few to find events in the posterior: choose "
-            "units that were (units), or find events in the rate of all cells (find)."
-        )
-    return rates[kept], cells[kept]
-
-
-def _in_posterior(
-    recording: Recording,
-    moved: Running,
-    cells: Ints,
-    rates: Floats,
-    track: BinnedTrack,
-    settings: Settings,
-) -> tuple[pd.DataFrame, list[Ints], Detected]:
-    """Find travel in all quiet time; also return what is found after exchanges of cells."""
-    if recording.events is not None or not len(cells):
-        raise ValueError(
-            f"Events of {recording.name} cannot be detected in the posterior: it "
-            + ("has a table of events, leave it out (find)." if len(cells) else "has no spikes.")
-        )
-    criteria, spikes = settings.criteria, [recording.spikes[cell] for cell in cells]
-    every = np.concatenate(recording.spikes)
-    slow = slow_stretches(moved, criteria.largest_speed, every.min(), every.max())
-    quiet = common(slow, recording.observed.any_cell(len(recording.spikes)))
-    quiet = quiet[quiet[:, 1] - quiet[:, 0] >= criteria.shortest]
-    known = recording.electrode
-    electrode = np.arange(len(cells)) if known is None else known[cells]
-    model = travel_model(track, settings.time_bin, rates.shape[1])
-    events = travel_events(spikes, rates, model, quiet, settings)
-    if not len(events):
-        raise ValueError(
-            f"{recording.name} has no candidate event: while the animal is slow, the decoded "
-            "position never travels."
-        )
-    chance = []
-    # What was found by its travel is compared with what the same search finds by chance.
-    for number in range(N_SEARCHES):
-        other = exchanged_spikes(spikes, electrode, number)
-        found = travel_events(other, rates, model, quiet, settings)
-        chance += count_spikes(other, found["start_time"], found["end_time"], settings.time_bin)[
-            : len(found)
-        ]
-    minutes = float(np.diff(quiet).sum() / 60)
-    how = Detected("posterior", len(events), minutes=minutes, by_chance=len(chance) / N_SEARCHES)
-    return events, chance, how
 
 
 def _headings(

@@ -21,8 +21,7 @@ from analyses.recordings.basics.observed import Observed
 from analyses.recordings.decide.conclusions import Conclusions, replayed_sequences
 from analyses.recordings.decide.controls import Calibration
 from analyses.recordings.decide.scoring import Scored, score_all
-from analyses.recordings.prepare.candidate_events import travel_events
-from analyses.recordings.prepare.detection import (
+from analyses.recordings.prepare.candidate_events import (
     find_events,
     find_in,
     multiunit_rate,
@@ -33,6 +32,7 @@ from analyses.recordings.prepare.likelihood import count_spikes
 from analyses.recordings.prepare.place_fields import running
 from analyses.recordings.prepare.session import Session
 from analyses.recordings.prepare.travel import travel_model
+from analyses.recordings.prepare.travel_events import travel_events
 from analyses.recordings.recover.cells import (
     Sweep,
     TrackPaths,

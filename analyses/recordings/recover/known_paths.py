@@ -9,9 +9,9 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike
 
-from analyses.recordings.decide.event_kinds import kinds_on_lines
+from analyses.recordings.decide.conclusions import kinds_on_lines
 from analyses.recordings.recover.unfolding import MISSED, NOVEL, REPLAYED
-from analyses.sequences.detection import Detection
+from analyses.sequences import Detection
 from analyses.sequences.place_sequences import place_sequences
 from analyses.sequences.sequences import Columns
 from analyses.sequences.track import graph_of_log

@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import pandas as pd
 
-from analyses.jobs.cost import BYTES_OF_FIGURES, BYTES_OF_PROCESS, WorkCost
+from analyses.jobs import BYTES_OF_FIGURES, BYTES_OF_PROCESS, WorkCost
 from analyses.jobs.results import write_parts
 from analyses.jobs.study import Piece, Runner
 from analyses.jobs.workers import scratch_folder

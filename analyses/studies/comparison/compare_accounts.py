@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 
 from analyses.findings.table import findings as published_findings
-from analyses.jobs.cost import N_DRAWS_COMPARED
+from analyses.jobs import N_DRAWS_COMPARED
 from analyses.jobs.results import Results
 from analyses.jobs.run import Kept, run, run_in_scratch
 from analyses.jobs.study import Shown, Study

@@ -18,7 +18,7 @@ import pandas as pd
 from analyses.findings.accounts import ACCOUNTS, Account, find_account
 from analyses.findings.rows import FINDING_COLUMNS
 from analyses.findings.table import findings as read_findings
-from analyses.jobs.cost import N_DRAWS_COMPARED
+from analyses.jobs import N_DRAWS_COMPARED
 from analyses.jobs.results import Results
 from analyses.jobs.study import MOST, Piece, digests
 from analyses.measures import STATISTICS

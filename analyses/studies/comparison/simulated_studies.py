@@ -17,11 +17,11 @@ from analyses.findings.evidence import Published, Studies, published
 from analyses.findings.priors import Parameter
 from analyses.findings.table import detection_of
 from analyses.inference.simulation import misread
-from analyses.jobs.cost import BYTES_OF_FIGURES, WorkCost
+from analyses.jobs import BYTES_OF_FIGURES, WorkCost
 from analyses.jobs.study import Piece, Runner
 from analyses.measures import STATISTICS
 from analyses.measures.animals import replays_by_jump
-from analyses.sequences.detection import Detection
+from analyses.sequences import Detection
 from analyses.sequences.sequences import Columns
 from analyses.sequences.track import graph_of_task
 from analyses.studies.comparison.plan import (

@@ -24,8 +24,8 @@ from analyses.inference.features import replay_features
 from analyses.inference.likelihood import path_bits
 from analyses.inference.model_choice import forests
 from analyses.inference.simulation import in_pauses_of
+from analyses.jobs import BYTES_OF_FIGURES, N_DRAWS_EXPLAINED, WorkCost
 from analyses.jobs.columns import TABLES
-from analyses.jobs.cost import BYTES_OF_FIGURES, N_DRAWS_EXPLAINED, WorkCost
 from analyses.jobs.results import Results
 from analyses.jobs.run import Kept, manifest, run_in_scratch
 from analyses.jobs.study import MOST, Piece, Runner, Shown, Study

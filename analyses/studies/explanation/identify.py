@@ -21,7 +21,7 @@ from analyses.inference.animals import Places, Replayed, ReplayingAnimal, experi
 from analyses.inference.features import replay_features
 from analyses.inference.model_choice import ModelChoice, Simulations, class_name, forests
 from analyses.inference.simulation import as_many
-from analyses.jobs.cost import BYTES_OF_FIGURES, N_DRAWS_EXPLAINED, N_SEQUENCES, WorkCost
+from analyses.jobs import BYTES_OF_FIGURES, N_DRAWS_EXPLAINED, N_SEQUENCES, WorkCost
 from analyses.jobs.results import Results
 from analyses.jobs.study import MOST, Piece, Runner, Shown, Study, drawn
 from analyses.reports.explanation import LEVEL

@@ -12,7 +12,7 @@ from analyses.measures import QUESTIONS
 from analyses.recordings.basics.arena import world_of
 from analyses.recordings.basics.binned_track import cut_track
 from analyses.recordings.decide.controls import Calibration
-from analyses.recordings.prepare.state_space_decoder import EVIDENCE, Evidence
+from analyses.recordings.prepare.event_evidence import EVIDENCE, Evidence
 from analyses.recordings.readers.track_graphs import read_track
 from analyses.reports.recorded import count_replay
 from replay.files import inside

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import pandas as pd
 
-from analyses.jobs.cost import BYTES_OF_FIGURES, WorkCost
+from analyses.jobs import BYTES_OF_FIGURES, WorkCost
 from analyses.jobs.results import Results
 from analyses.recordings.basics.recording import Recording
 from analyses.recordings.basics.settings import (

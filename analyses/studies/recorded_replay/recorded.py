@@ -53,7 +53,7 @@ from pathlib import Path
 import pandas as pd
 
 from analyses.intervals import mean_share_interval
-from analyses.jobs.cost import WorkCost
+from analyses.jobs import WorkCost
 from analyses.jobs.results import Results
 from analyses.jobs.run import Kept
 from analyses.jobs.study import Piece, Runner, Shown, Study

@@ -25,10 +25,9 @@ from analyses.findings.table import as_share, findings
 from analyses.intervals import LEAST_UNITS, mean_share_interval
 from analyses.jobs.columns import TEXTS
 from analyses.measures import QUESTIONS, STATISTICS, Replays
-from analyses.measures.animals import replays_of
-from analyses.measures.sign_test import over_animals
+from analyses.measures.animals import over_animals, replays_of
 from analyses.recordings.decide.conclusions import Conclusions
-from analyses.sequences.detection import RECORDED
+from analyses.sequences import RECORDED
 from analyses.sequences.track import graph_of_log
 from replay.checks import check_choice, check_list, check_table, typed
 from replay.data import data_file
@@ -78,7 +77,7 @@ def recorded_statistics(
     -------
     pandas.DataFrame
         One row per statistic that has a value: `statistic, label`; the columns of
-        `analyses.measures.sign_test.over_animals`, with intervals as the module says; and
+        `analyses.measures.animals.over_animals`, with intervals as the module says; and
         `published_low, published_high, sources`, the range of published values, each by the
         definition of its study.
 
