@@ -2,6 +2,7 @@
 
 import csv
 import json
+import re
 from datetime import date
 from pathlib import Path
 
@@ -96,7 +97,7 @@ def test_what_is_written(folder, tables):
         "identification.csv", "classified.csv",
     }  # fmt: skip
     assert names == written | {
-        "manifest.json", "manifest.sha256", "tables.sha256", "figures.sha256",
+        "manifest.json", "manifest.sha256", "tables.sha256", "figures.sha256", "report.md",
     }  # fmt: skip
     figures = {path.stem for path in (folder / "figures").iterdir()}
     assert figures == {
@@ -114,8 +115,11 @@ def test_what_is_written(folder, tables):
 
 
 def test_python_gives_what_the_command_prints_and_writes(folder, tables, tmp_path):
-    assert "\n## Does any account fit?" in tables.report()
-    assert tables.report()[:80] in tables._repr_html_()
+    assert tables.report() == (folder / "report.md").read_text("utf-8")
+    assert repr(tables) in tables.report()
+    assert repr(tables) in tables._repr_html_()
+    # Of two accounts, neither is ahead of both controls: said without a double negation.
+    assert re.search(r"By all findings, (none|\d) of \d accounts (is|are) ahead", repr(tables))
     assert set(tables.figures()) == {path.stem for path in (folder / "figures").iterdir()}
     tables.save(tmp_path / "again")
     assert digests(tmp_path / "again") == digests(folder)
@@ -454,7 +458,7 @@ def test_findings_and_accounts_of_ones_own(tmp_path):
     of_one_study = ["ci_low", "ci_low_of_all", "ahead_high_of_all"]
     assert sums[of_one_study].isna().all(axis=None)
     shown = list(STUDY.show(plan, {f"{name}.csv": each for name, each in tables.items()}))
-    first = shown[0]
+    first = shown[1]  # after what was found
     assert first.title.startswith("mine2026.reverse")
     assert first.table["account"].tolist() == ["backwards", "walks"]
     mine = found.set_index(["finding", "account"])["evidence"]
@@ -513,7 +517,7 @@ def test_the_command_takes_a_task_of_ones_own(tmp_path, jobs):
     options = ("--accounts", "dyna_q,graph_walks", "--draws", 2, "--out", tmp_path / "out")
     done = replay("compare", "--task", tmp_path / "mine.py", *options, "--jobs", jobs)
     assert done.returncode == 0, done.stderr
-    assert "animals are left: about" in done.stderr
+    assert "animals are left: " in done.stderr
     assert "No published finding is tested in these tasks." in done.stdout
     told = pd.read_csv(tmp_path / "out" / "measurements.csv")
     assert set(told["task"]) == {"mine"}

@@ -16,21 +16,29 @@ from replay.version import __version__
 _HELP = "What does the hippocampus replay, and which learning algorithm would replay that?"
 
 
-class _Flags:
-    """A command whose help says of no flag, --help included, that <bool> is typed after it."""
+class _Typed:
+    """A command whose help shows what is typed, and no types of Python such as <bool>."""
 
     def get_params(self, ctx: Any) -> list[Any]:
         found: list[Any] = super().get_params(ctx)  # type: ignore[misc]
         for each in found:
-            each.metavar = " " if getattr(each, "is_flag", False) else each.metavar
+            if each.param_type_name == "argument":
+                each.display_type_rich = lambda ctx: None
+            elif each.is_flag:  # --help included
+                each.metavar = " "
         return found
 
 
-class _Command(_Flags, TyperCommand):
-    pass
+class _Command(_Typed, TyperCommand):
+    def collect_usage_pieces(self, ctx: Any) -> list[str]:
+        arguments = [each for each in self.params if each.param_type_name == "argument"]
+        return [
+            "[OPTIONS]",
+            *(f"{each.metavar}" if each.required else f"[{each.metavar}]" for each in arguments),
+        ]
 
 
-class _Group(_Flags, TyperGroup):
+class _Group(_Typed, TyperGroup):
     pass
 
 

@@ -150,7 +150,7 @@ def do_study(
             print_frame(shown.table)
         if shown.note:
             print_text(f"\n{shown.note}")
-    say(f"\nTables and figures are in {out}")
+    say(f"\nThe report (report.md), tables and figures are in {out}")
 
 
 _BUSY = 1.5  # slowdown from which the user is warned
@@ -170,13 +170,13 @@ def _estimate(cost: WorkCost, n_jobs: int | None) -> str:
     after = (
         f", and {_time(cost.seconds_after)} for tables and figures" if cost.seconds_after else ""
     )
-    busy = (
-        f" (the machine is busy: {cost.slowdown:.1f} times as long while it stays so)"
-        if cost.slowdown >= _BUSY
-        else ""
-    )
+    seconds = cost.seconds / (n_jobs or 1)
+    expected, why = f"about {_time(seconds)}", ""
+    if cost.slowdown >= _BUSY:
+        expected = f"{_time(seconds)} to {_time(seconds * cost.slowdown)}"
+        why = " (the longer if other work keeps the machine as busy as now)"
     return (
-        f"{left} {verb} left: about {_time(cost.seconds / (n_jobs or 1))} {where}{after}{busy}; "
+        f"{left} {verb} left: {expected} {where}{after}{why}; "
         f"about {cost.n_bytes / 1e6:,.0f} MB on disk, and {cost.memory / 1e9:,.1f} GB of memory in "
         "each process."
     )

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import re
 import shutil
 import sys
@@ -104,17 +103,10 @@ def progress_bars() -> Iterator[Progress]:
 
 
 def print_frame(table: pd.DataFrame) -> None:
-    """Print a data frame, numbers with three significant digits; what is missing is empty."""
-    rows = [
-        [
-            ("" if math.isnan(value) else f"{value:.3g}")
-            if isinstance(value, float)
-            else str(value)
-            for value in row
-        ]
-        for row in table.itertuples(index=False)
-    ]
-    print_table(tuple(map(str, table.columns)), rows)
+    """Print a data frame."""
+    from analyses.reports.text import shown_cells
+
+    print_table(tuple(map(str, table.columns)), shown_cells(table))
 
 
 def print_table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> None:

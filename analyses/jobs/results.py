@@ -8,8 +8,8 @@
 ``logs/EXPERIMENT/RUN/``       such files: whole event logs of a reproduction, with sequences
 ``mdps/EXPERIMENT.json``       the first world of each experiment of a reproduction
 ``*.csv, *.parquet``           the tables made from all pieces
-``report.md``, ``*.nwb``,      the report on a recording, its replay for other programs, and its
-``track.json``                 track
+``report.md``                  what was found, in words and tables
+``*.nwb``, ``track.json``      the replay of a recording for other programs, and its track
 ``figures/``                   the figures made from these tables
 ``*.sha256``                   checksums of the manifest, the tables and the figures
 ``.lock``                      held by the process that writes

@@ -26,7 +26,8 @@ import pandas as pd
 from analyses.jobs import BYTES_OF_FIGURES, SECONDS_OF_FIGURE, SECONDS_TO_DRAW, WorkCost, workers
 from analyses.jobs.results import Part, Results, write_table
 from analyses.jobs.study import Figures, Piece, PlanT, Study
-from replay.files import check_path, inside, safe_name
+from analyses.reports.text import report_of_parts
+from replay.files import check_path, inside, replacing, safe_name
 from replay.jit import working_seconds
 from replay.sources import sources_digest
 
@@ -124,9 +125,16 @@ def run(
                     on_piece(piece)
             if part is not None:
                 return {}
+            report = results.folder / "report.md"
+            report.unlink(missing_ok=True)
             tables = dict(study.summarise(plan, results))
             for name, table in tables.items():
                 results.write(name, table)
+            if not report.exists():  # some studies write one of their own
+                with replacing(report) as beside:
+                    beside.write_text(
+                        report_of_parts(study.question, study.show(plan, tables)), "utf-8"
+                    )
             results.finish("tables")
             if out is not None:
                 # In new processes, since those above still hold the memory that pieces needed.

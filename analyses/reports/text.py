@@ -90,6 +90,27 @@ def markdown(header: Sequence[str], rows: Iterable[Iterable[object]]) -> str:
     return "\n".join([*lines, *(f"| {' | '.join(map(str, row))} |" for row in rows)])
 
 
+def report_of_parts(title: str, parts: Iterable[tuple[str, pd.DataFrame, str]]) -> str:
+    """Write a report of parts, each with a title, a table and a note; any of them may be empty."""
+    text = [f"# {title}"]
+    for name, table, note in parts:
+        cells = shown_cells(cells_in_markdown(table))
+        rows = markdown([*map(str, table.columns)], cells) if len(table.columns) else ""
+        text += [f"## {in_markdown(name)}" if name else "", rows, in_markdown(note)]
+    return "\n\n".join(filter(None, text)) + "\n"
+
+
+def shown_cells(table: pd.DataFrame) -> list[list[str]]:
+    """Write cells as text, numbers with three significant digits; what is missing is empty."""
+    return [
+        [
+            ("" if np.isnan(value) else f"{value:.3g}") if isinstance(value, float) else str(value)
+            for value in row
+        ]
+        for row in table.itertuples(index=False)
+    ]
+
+
 def listed(items: Iterable[str]) -> str:
     """Write a list, whose items are text from files."""
     return "\n".join(f"- {in_markdown(item)}" for item in items)

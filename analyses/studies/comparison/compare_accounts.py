@@ -14,7 +14,7 @@ from analyses.jobs import N_DRAWS_COMPARED
 from analyses.jobs.results import Results
 from analyses.jobs.run import Kept, run, run_in_scratch
 from analyses.jobs.study import Shown, Study
-from analyses.reports.text import cells_in_markdown, markdown
+from analyses.reports.text import plural, rows_of
 from analyses.studies.comparison.identification import (
     classified,
     confusion,
@@ -48,18 +48,9 @@ class Compared(Kept, dict[str, pd.DataFrame]):
 
     plan: Comparison
 
-    def report(self) -> str:
-        """Return what the command prints, in Markdown."""
-        parts = ["# Accounts of replay beside published findings"]
-        for title, table, note in _show(self.plan, {f"{name}.csv": self[name] for name in self}):
-            parts += [f"## {title}"] * bool(title)
-            if len(table.columns):
-                rows = cells_in_markdown(table).itertuples(index=False)
-                parts.append(markdown(list(table.columns), rows))
-            parts += [note] * bool(note)
-        return "\n\n".join(parts)
-
-    __repr__ = report
+    def __repr__(self) -> str:
+        """Say what was found."""
+        return _what_was_found(self.plan, self["sums"], self["fit"])
 
 
 # Many parameters: they are the options of ``replay compare``.
@@ -143,14 +134,14 @@ def compare(
 
 def _show(plan: Comparison, tables: Mapping[str, pd.DataFrame]) -> Iterator[Shown]:
     """Show the sums, which accounts are mistaken for each other, and what to measure next."""
-    sums, found = tables["sums.csv"], tables["evidence.csv"]
+    sums, found, fit = (tables[f"{name}.csv"] for name in ("sums", "evidence", "fit"))
+    yield Shown("What was found", note=_what_was_found(plan, sums, fit))
     if not len(found):
-        yield Shown(note="No published finding is tested in these tasks.")
         return
     # Who gives findings of their own asks about these first.
     yield from _shown_own(found[~found["finding"].isin(published_findings()["id"])])
     yield _shown_two_orders(sums[~sums["account"].str.contains("(", regex=False)])
-    yield _shown_fit(tables["fit.csv"], plan.n_draws)
+    yield _shown_fit(fit, plan.n_draws)
     shown = pd.DataFrame(
         {
             "account": sums["account"],
@@ -167,10 +158,10 @@ def _show(plan: Comparison, tables: Mapping[str, pd.DataFrame]) -> Iterator[Show
         "Evidence for each account, in bits against a uniform prediction (95 % over studies)",
         shown,
         "Each study has one vote. Above 0, the findings are more probable than under a uniform "
-        f"prediction.\n{n_diagnostic} of {len(each)} findings are diagnostic: some account "
-        "predicts them at least twice as well as every control.\nThis selection favours accounts; "
-        "the sums of all findings do not.\nEvidence has two factors, whether there is such replay "
-        "at all, and its value if there is: a\nstatistic that is not defined costs only the first.",
+        f"prediction. {n_diagnostic} of {len(each)} findings are diagnostic: some account "
+        "predicts them at least twice as well as every control. This selection favours accounts; "
+        "the sums of all findings do not. Evidence has two factors: whether there is such replay "
+        "at all, and its value if there is. A statistic that is not defined costs only the first.",
     )
     names = [name for name in sums.loc[~sums["is_control"], "account"] if "(" not in name]
     if len(names) > 1:
@@ -198,29 +189,49 @@ def _show(plan: Comparison, tables: Mapping[str, pd.DataFrame]) -> Iterator[Show
     )
 
 
+_ORDERS = {"by all findings": "evidence_of_all", "by values": "value_of_all"}
+"""The name of an order of accounts -> the column of sums by which they are ordered."""
+
+
+def _what_was_found(plan: Comparison, sums: pd.DataFrame, fit: pd.DataFrame) -> str:
+    """Say whether any account fits the findings, and which ones are ahead of all controls."""
+    if not len(sums):
+        return "No published finding is tested in these tasks."
+    told = [
+        f"{plural(int(sums['n_findings_of_all'].max()), 'published finding')} in "
+        f"{plural(len(plan.tasks), 'task')}, compared with {plural(plan.n_draws, 'simulated set')} "
+        "of studies of each account.",
+        f"Of {len(fit)} accounts and controls, {int((fit['p'] > _LEVEL).sum()) or 'none'} fit: "
+        "studies that they simulate have sums of evidence as low as the published ones.",
+    ]
+    for name, column in _ORDERS.items():
+        own = sums[~sums["account"].str.contains("(", regex=False)]
+        own = own.sort_values(column, ascending=False, kind="stable")
+        is_control = own["is_control"].astype(bool)
+        if is_control.any() and not is_control.all():
+            best = own[is_control].iloc[0]
+            accounts = own[~is_control]
+            n_ahead = int((accounts[column] > best[column]).sum())
+            told.append(
+                f"{name.capitalize()}, {n_ahead or 'none'} of {plural(len(accounts), 'account')} "
+                f"{'is' if n_ahead <= 1 else 'are'} ahead of the best control, {best['account']}"
+                + (f"; {accounts['account'].iloc[0]} is first." if n_ahead else ".")
+            )
+    return " ".join(told)
+
+
 def _shown_two_orders(sums: pd.DataFrame) -> Shown:
     """Show the order by all findings beside that by values alone, with controls in both."""
-    columns, told = {}, []
-    for name, column in (("by all findings", "evidence_of_all"), ("by values", "value_of_all")):
+    columns = {}
+    for name, column in _ORDERS.items():
         order = sums.sort_values(column, ascending=False, kind="stable")
-        is_control = order["is_control"].astype(bool)
         columns[name] = [
-            f"{account}{' (control)' * control} {bits:.1f}"
-            for account, control, bits in zip(
-                order["account"], is_control, order[column], strict=True
-            )
+            f"{row.account}{' (control)' * bool(row.is_control)} {getattr(row, column):.1f}"
+            for row in rows_of(order)
         ]
-        if is_control.any():
-            best = order[is_control].iloc[0]
-            n_behind = int((order.loc[~is_control, column] <= best[column]).sum())
-            told.append(
-                f"{name}, {n_behind} of {int((~is_control).sum())} accounts are not ahead of the "
-                f"best control, {best['account']}"
-            )
     return Shown(
         "Two orders, controls in both: all findings, and values where there is such replay (bits)",
         pd.DataFrame(columns),
-        f"{'; '.join(told).capitalize()}." if told else "",
     )
 
 
@@ -262,7 +273,7 @@ def _shown_classes(classified: pd.DataFrame) -> Shown:
             recovered=first["recovered"].map("{:.0%}".format, na_action="ignore").fillna(""),
         ).drop(columns="calibration_error"),
         "p: how often a simulated study of these accounts is as unusual as the published one. "
-        "recovered: how often\nthe accounts of simulated studies are found. A statistic that is "
+        "recovered: how often the accounts of simulated studies are found. A statistic that is "
         "not defined is a value like others.",
     )
 
@@ -270,12 +281,11 @@ def _shown_classes(classified: pd.DataFrame) -> Shown:
 def _shown_fit(fit: pd.DataFrame, n_draws: int) -> Shown:
     """Show whether any account predicts the findings as well as its own."""
     few = (
-        f"\nOne draw alone can make p {1 / n_draws:.2f}: judge it with more draws."
+        f" One draw alone can make p {1 / n_draws:.2f}: judge it with more draws."
         if 1 / n_draws > _LEVEL
         else ""
     )
     columns = fit[["expected_low", "expected_high"]].to_numpy(float)
-    n_fitting = int((fit["p"] > _LEVEL).sum())
     return Shown(
         "Does any account fit? The sum of evidence, and what it would be if the account were true",
         pd.DataFrame(
@@ -286,9 +296,9 @@ def _shown_fit(fit: pd.DataFrame, n_draws: int) -> Shown:
                 "p": fit["p"].map("{:.3f}".format),
             }
         ),
-        f"{n_fitting} of {len(fit)} accounts fit: of the findings that an account itself predicts, "
-        f"more than {_LEVEL:.0%} have\na sum as low as the published ones (predictive p). The "
-        f"order below is one of accounts that do not fit,\nunless p says so.{few}",
+        f"An account fits if more than {_LEVEL:.0%} of the sets of studies that it simulates have "
+        "a sum as low as the published one (predictive p). Orders compare accounts whether they "
+        f"fit or not.{few}",
     )
 
 
@@ -318,8 +328,8 @@ def _shown_orders(robustness: pd.DataFrame, names: list[str]) -> Shown:
         "(Kendall's tau)",
         shown,
         f"Among the first {_N_FIRST} under all of them: {told}."
-        + "\nAhead of the best control, with an interval over studies that excludes 0, when a "
-        f"study or the findings\nwith a caveat are left out: {', '.join(ahead) or 'none'}."
+        + " Each study, and then the findings with a caveat, are left out in turn. Ahead of the "
+        f"best control, with an interval above 0: {', '.join(ahead) or 'none'}."
         * (len(left_out) > 0),
     )
 
