@@ -170,6 +170,7 @@ def decoded_run(decoded: DecodedReplay) -> ShownRun:
     world, known = (log.mdp, True) if log.mdp is not None else (None, False)
     if world is None:
         world = world_of_moves(steps["state"], steps["next_state"])
+    why = judged["why"].tolist() if "why" in judged else []
     n_replay = int(check_column(decoded.events, "is_replay", "events", kind="flag").sum())
     return ShownRun(
         learner=str(getattr(decoded, "name", "")),
@@ -183,6 +184,7 @@ def decoded_run(decoded: DecodedReplay) -> ShownRun:
         detail=partial(_detail, decoded, table, number, event, Experience(steps)),
         closed={} if log.mdp is None else log.closed,
         decoded=True,
+        why={event: text for event, text in zip(number.tolist(), why, strict=False) if text},
         evidence=getattr(decoded, "evidence", None),
     )
 

@@ -58,6 +58,8 @@ function describe(run, e) {
     p && p[e] >= 0 && (p[e] < 0.001 ? "p below .001" : `p ${p[e].toFixed(3)}`),
   ].filter(Boolean);
   if (judged.length) lines.push(`Event ${events.event_number[e]}: ${judged.join(", ")}.`);
+  const why = run.why[events.event_number[e]];
+  if (why) lines.push(`It is undecided: ${why}.`);
   const bits = run.bits.of_event?.[events.event_number[e]];
   if (bits) lines.push(`Bits above a walk: ${run.bits.accounts.map((name, k) => `${name} ${bits[k].toFixed(1)}`).join(", ")}.`);
   return lines;

@@ -255,6 +255,7 @@ def _about(
         "n_sequences": len(run.sequences["event"]),
         "span": span,
         "bits": run.bits,
+        "why": run.why,
         "counts": pack({"n_windows": np.array([n_windows]), **counts, "n": n}),
         "values": values,
     }

@@ -49,6 +49,12 @@ _APART = 1e-6  # s, between two intervals of pynapple
 _HALF = 0.5  # the mean probability of continuous movement, by another program
 _CONTROLS = ["control", "n", "least_evidence", "rate", "ci_low", "ci_high"]
 _NO_SEQUENCE = "no_sequence"
+_WHY = {
+    "both": "run both ways, with an unknown heading",
+    "mixed": "partly forward and partly in reverse",
+    "neither": "on a line, before the animal ran its moves in this recording",
+}
+"""Direction of an ambiguous sequence -> why it is neither forward nor reverse."""
 _LONGEST_GAP = 0.5  # s, between an event and a position that is the animal's
 
 
@@ -59,7 +65,8 @@ class Conclusions(NamedTuple):
     ----------
     events : DataFrame
         The decoded events (see `analyses.recordings.decide.scoring.Scored`), with `is_replay` and
-        `kind` (of the event's longest sequence; null unless it is replay). With spikes also `p`
+        `kind` (of the event's longest sequence; null unless it is replay) and `why` that is neither
+        forward, reverse nor novel (empty if it is). With spikes also `p`
         (the share of all events with exchanged cells that have at least its evidence) and
         `tail_exchanged` and `tail_worst`: how many of the events with at least its evidence would
         be false, if all had exchanged cells, or were of the worst control.
@@ -199,7 +206,7 @@ def conclude(session: Session, scored: Scored) -> Conclusions:
         if kept is None:
             kept = sequences, named, world, log, visits
     sequences, named, world, log, visited = kept  # type: ignore[misc]
-    events["kind"] = named
+    events["kind"], events["why"] = named, why_undecided(events, sequences)
     position = np.asarray(world.position)
     states = pd.DataFrame(
         {"state": np.arange(world.n_states), "x": position[:, 0], "y": position[:, 1]}
@@ -326,10 +333,33 @@ def _whereabouts(
 
 def event_kinds(events: pd.DataFrame, sequences: pd.DataFrame) -> pd.Series:
     """Return the kind of each event: that of its longest sequence."""
-    ordered = sequences.sort_values("distance", ascending=False, kind="stable")
-    longest = ordered.drop_duplicates("event").set_index("event")["kind"].astype(object)
-    named = events["event"].map(longest).where(lambda kind: kind.notna(), _NO_SEQUENCE)
+    kind = events["event"].map(_longest(sequences)["kind"].astype(object))
+    named = kind.where(kind.notna(), _NO_SEQUENCE)
     return named.astype(object).where(events["is_replay"], None)
+
+
+def why_undecided(events: pd.DataFrame, sequences: pd.DataFrame) -> pd.Series:
+    """Say why the kind of an event is not forward, reverse or novel; empty if it is.
+
+    Examples
+    --------
+    >>> sequences = pd.DataFrame(
+    ...     {"event": [7], "distance": [30.0], "kind": ["ambiguous"], "direction": ["both"]}
+    ... )
+    >>> why_undecided(pd.DataFrame({"event": [7], "is_replay": [True]}), sequences).tolist()
+    ['run both ways, with an unknown heading']
+    """
+    longest = _longest(sequences)
+    why = longest["direction"].astype(str).map(_WHY).where(longest["kind"] == "ambiguous", "")
+    why = why.mask(longest["kind"] == "unexperienced", "with a move that the animal never made")
+    named = events["event"].map(why).astype(object)
+    return named.where(events["is_replay"] & named.notna(), "")
+
+
+def _longest(sequences: pd.DataFrame) -> pd.DataFrame:
+    """Return the longest sequence of each event."""
+    ordered = sequences.sort_values("distance", ascending=False, kind="stable")
+    return ordered.drop_duplicates("event").set_index("event")
 
 
 def kinds_on_lines(sequences: pd.DataFrame, world: MDP | None) -> NDArray[np.object_]:
