@@ -10,13 +10,14 @@ import pytest
 from analyses.recordings import find_replay
 from analyses.recordings.basics.recording import Posterior, Recording
 from analyses.recordings.basics.settings import Judgement, Settings
-from analyses.recordings.decide.conclusions import conclude, event_kinds
+from analyses.recordings.decide.conclusions import conclude, event_kinds, why_undecided
 from analyses.recordings.decide.scoring import Scored, n_blocks, score_block
 from analyses.recordings.prepare.session import prepare
 from analyses.recordings.readers import read_recording
 from analyses.recordings.recover.observe import observe
 from analyses.recordings.recover.shares import recorded_shares
 from analyses.reports import explanations_of, notes_of
+from analyses.reports.recorded import count_replay
 from analyses.studies.recorded_replay.statistics import recorded_statistics
 from analyses.tables import KINDS
 from replay import MDP
@@ -315,8 +316,14 @@ def test_an_event_is_named_by_its_longest_sequence():
     events = pd.DataFrame({"event": [0, 1, 2], "is_replay": [True, True, False]})
     sequences = pd.DataFrame(
         {"event": [0, 0, 2], "distance": [30.0, 60.0, 9.0], "kind": [*KINDS[:2], KINDS[0]]}
-    )
+    ).assign(direction="both")
     assert event_kinds(events, sequences).tolist() == [KINDS[1], "no_sequence", None]
+    assert why_undecided(events, sequences).tolist() == ["", "", ""]
+    longest = sequences.assign(kind=[KINDS[0], "ambiguous", "ambiguous"])
+    told = why_undecided(events, longest)
+    assert told.tolist() == ["run both ways, with an unknown heading", "", ""]
+    shown = count_replay(events.assign(kind=["ambiguous", None, None], why=told))
+    assert shown.endswith("2 undecided (1 run both ways, with an unknown heading).")
 
 
 @needs_recordings
