@@ -7,8 +7,8 @@ import pytest
 from scipy.optimize import brentq
 
 from analyses.inference import likelihood
-from analyses.inference.animals import Places, Replayed
 from analyses.inference.likelihood import ceiling_bits, walk_bits
+from analyses.inference.replayed import Places, Replayed
 from analyses.sequences.sequences import Lists
 
 NEIGHBOURS = {0: [1], 1: [0, 2, 3], 2: [1], 3: [1], 4: []}

@@ -14,8 +14,9 @@ from scipy.stats import norm
 
 from analyses.findings.accounts import ACCOUNTS
 from analyses.inference import simulation
-from analyses.inference.animals import Replayed, experienced_animal, replaying_animals
+from analyses.inference.animals import experienced_animal, replaying_animals
 from analyses.inference.conditions import given_conditions, senses_by_condition
+from analyses.inference.decoding import as_decoded
 from analyses.inference.features import MEASURES, lost_bits, measure, replay_features
 from analyses.inference.likelihood import ceiling_bits, held_out_bits, path_bits, walk_bits
 from analyses.inference.model_choice import (
@@ -26,8 +27,8 @@ from analyses.inference.model_choice import (
     classes_of,
     parameter_intervals,
 )
+from analyses.inference.replayed import Replayed
 from analyses.inference.simulation import (
-    as_decoded,
     as_many,
     in_pauses_of,
     misread,

@@ -8,10 +8,11 @@ import pytest
 from scipy.special import expit
 
 from analyses.inference import model_choice
-from analyses.inference.animals import Replayed, replaying_animals
+from analyses.inference.animals import replaying_animals
 from analyses.inference.features import replay_features
 from analyses.inference.likelihood import path_bits
 from analyses.inference.model_choice import ModelChoice, Simulations
+from analyses.inference.replayed import Replayed
 from analyses.sequences.sequences import Lists
 from replay.log.event_log import EventLog
 

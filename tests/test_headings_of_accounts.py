@@ -8,9 +8,10 @@ import pytest
 
 from analyses import explain
 from analyses.findings.accounts import ACCOUNTS
-from analyses.inference.animals import Replayed, experienced_animal, replaying_animals
+from analyses.inference.animals import experienced_animal, replaying_animals
 from analyses.inference.features import lost_bits, measure, replay_features
 from analyses.inference.moves import headings_of
+from analyses.inference.replayed import Replayed
 from analyses.inference.simulation import _with_headings, simulate_misread
 from analyses.sequences.place_sequences import place_sequences
 from analyses.sequences.reactivations import reactivated_by, reactivations

@@ -39,7 +39,7 @@ def paths(session):
 
 def found(session, paths, gain=2.9, calibration=CALIBRATION):
     _, log = experience_of(session.recording, 15.0)
-    return inject(session, log, calibration, paths, gain, quiet_rest(session), 0)
+    return inject(session, log, calibration, paths, gain, quiet_rest(session), 0).facts()
 
 
 def test_rest_is_quiet_and_still(session):
@@ -87,7 +87,7 @@ def test_cells_that_are_not_decoded_fire_in_simulated_events_as_in_candidates(se
     assert (np.delete(rest.others, few) > 0).any()
     _, log = experience_of(session.recording, 15.0)
     with_others, without = (
-        inject(one_way, log, CALIBRATION, paths, 1.0, each, 0)["lasts"].notna().mean()
+        inject(one_way, log, CALIBRATION, paths, 1.0, each, 0).facts()["lasts"].notna().mean()
         for each in (rest, rest._replace(others=0 * rest.others))
     )
     assert with_others > without + 0.1

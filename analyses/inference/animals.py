@@ -6,16 +6,16 @@ import hashlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import Any
 
 import networkx as nx
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 from scipy import sparse
 from scipy.sparse import csgraph
 
 from analyses.inference.conditions import conditions_by_reward, given_conditions
+from analyses.inference.decoding import KnownReplay
 from analyses.inference.moves import (
     Headings,
     finer_log,
@@ -24,13 +24,13 @@ from analyses.inference.moves import (
     paid_by_step,
     transitions_of,
 )
+from analyses.inference.replayed import Places, Replayed
 from analyses.sequences import RECORDED
-from analyses.sequences.place_sequences import headings_along, runs_along
 from analyses.sequences.reactivations import reactivations_by_run
 from analyses.sequences.sequences import Columns, Lists, Logged, log_of, of_run, runs_of
 from analyses.sequences.track import Track, graph_of_log
 from replay.checks import check_column
-from replay.checks.arrays import Bools, Floats, Int32s, Ints
+from replay.checks.arrays import Bools, Int32s
 from replay.log.backups import PHASES
 from replay.log.event_log import EventLog
 from replay.simulation.feed import RecordedExperience
@@ -41,93 +41,6 @@ _MOST_PLACES = 2000  # since distances are a table of all pairs
 _MOST_SEQUENCES, FEW_SEQUENCES = 300, 10
 _LEAST_HEADINGS = 0.1  # the share of places whose heading is known; by chance, 5 % are
 _MOVES = ("state", "action", "reward", "next_state", "terminated", "truncated")
-
-
-class Replayed(NamedTuple):
-    """Place sequences of an animal, real or simulated, in order; one entry for each sequence."""
-
-    lap: Int32s  # the lap after or in which it was replayed, from 0
-    step: Ints  # the move after which it was, from 0; -1 before the first
-    phase: NDArray[np.int8]  # its number in `replay.log.backups.PHASES`
-    location: Int32s  # where the animal was; -1 if unknown
-    states: Lists  # its places, in the order of replay
-    event: Ints  # the number of the event that it belongs to
-    # Whether the heading represented at each place is that of travel (1), the opposite (-1), or
-    # unknown (0).
-    along: Lists
-
-    def take(self, numbers: Ints) -> Replayed:
-        """Select sequences by their numbers."""
-        return Replayed._make(column.take(numbers) for column in self)
-
-    @classmethod
-    def joined(cls, parts: Sequence[Replayed]) -> Replayed:
-        """Take the sequences of several replays together, one after the other."""
-        fields: list[Any] = []
-        for columns in zip(*parts, strict=True):
-            if isinstance(columns[0], Lists):
-                length = np.concatenate([lists.length for lists in columns])
-                flat = np.concatenate([lists.flat for lists in columns])
-                fields.append(Lists(flat, np.append(0, np.cumsum(length))))
-            else:
-                fields.append(np.concatenate(columns))
-        return cls._make(fields)
-
-    @classmethod
-    def found(
-        cls, reactivated: Columns, track: Track, laps: Int32s, headings: Headings | None
-    ) -> Replayed:
-        """Find the sequences in reactivated places, by the same criteria for animal and model.
-
-        `laps` has the lap of each step; without `headings`, no heading is known.
-        """
-        rows, states = runs_along(reactivated, track, RECORDED)
-        step = reactivated["step"][rows]
-        along = Lists(np.zeros(len(states.flat), dtype=np.int8), states.begin)
-        if headings is not None and "along" in reactivated:
-            along = headings_along(reactivated, rows, states)
-        return cls(
-            lap=np.where(step < 0, 0, laps[np.clip(step, 0, len(laps) - 1)]).astype(np.int32),
-            step=step, phase=reactivated["phase"][rows], location=reactivated["location"][rows],
-            states=states, event=reactivated["event"][rows], along=along,
-        )  # fmt: skip
-
-    @property
-    def has_heading(self) -> Bools:
-        """Whether the heading of each sequence is known anywhere, shape (n_sequences,)."""
-        n_known = np.bincount(self.along.owner, self.along.flat != 0, minlength=len(self.lap))
-        return np.asarray(n_known > 0)
-
-
-@dataclass(frozen=True, eq=False)
-class Places:
-    """The places of a track, the moves between neighbours, and what they meant to the animal."""
-
-    # Moves between two places on the shortest path, shape (n_places, n_places); the largest known
-    # number plus one where there is none.
-    distance: Floats
-    move: Int32s  # of two places, the number of the move; -1 if no neighbours
-    ends: Int32s  # the two places of each move, shape (n_moves, 2)
-    # Lap by lap, shape (n_laps, n_moves): the latest in which a move was made (-1: none), and how
-    # often it had been made at its end.
-    last_made: Int32s
-    n_made: Floats
-    # The place that paid most up to the end of each lap, the latest if several did; -1 if none.
-    goal: Int32s
-    # The conditions of the experiment, and their numbers, shape (n_laps, n_places); -1: none.
-    conditions: tuple[str, ...]
-    condition: NDArray[np.int16]
-    has_headings: bool = False  # whether the headings of replay are known
-
-    @property
-    def n_places(self) -> int:
-        """Number of places."""
-        return len(self.distance)
-
-    @property
-    def n_moves(self) -> int:
-        """Number of moves to a neighbour, both directions counted."""
-        return len(self.ends)
 
 
 @dataclass(frozen=True, eq=False)
@@ -147,6 +60,8 @@ class ReplayingAnimal:
     headings: Headings | None = None
     heading_share: float = 0.0  # the share of its sequences whose heading is known
     is_decoded: bool = False  # whether its replay was decoded, so that a part is not seen
+    # What the same recording showed of known replay; None if none was put into it.
+    known_replay: KnownReplay | None = None
     # Conditions of the experiment, as of `given_conditions`; None: as rewards imply.
     conditions: pd.DataFrame | None = None
     # How many times finer the states are in which half of the simulated animals learn.
@@ -234,6 +149,18 @@ class ReplayingAnimal:
             has_headings=self.headings is not None,
         )  # fmt: skip
 
+    def with_decoding(self, known_replay: KnownReplay | None) -> ReplayingAnimal:
+        """Let simulated animals lose what decoding loses: as of known replay, if there is any."""
+        loses = (
+            f"{self.name}: what decoding loses is learned from known replay that was put into the "
+            f"recording, {len(known_replay.sign):,} stretches of paths."
+            if known_replay is not None
+            else f"{self.name}: how much decoding loses is not known, and drawn anew for each "
+            "simulated animal."
+        )
+        notes = (*self.notes, loses)
+        return replace(self, is_decoded=True, known_replay=known_replay, notes=notes)
+
     @property
     def lap_of_step(self) -> Int32s:
         """The lap of each step, shape (n_steps,), from 0."""
@@ -256,6 +183,10 @@ class ReplayingAnimal:
             arrays += [replayed.along.flat, np.array(self.heading_share)]
         if self.is_decoded:
             arrays += [np.array(self.is_decoded)]
+        if self.known_replay is not None:
+            lists = [each for each in self.known_replay if isinstance(each, Lists)]
+            arrays += [part for each in lists for part in (each.flat, each.begin)]
+            arrays += [each for each in self.known_replay if isinstance(each, np.ndarray)]
         if self.n_finer > 1:
             arrays += [np.array(self.n_finer)]
         if mdp is not None:

@@ -32,7 +32,7 @@ from scipy import sparse
 from scipy.optimize import minimize
 from scipy.special import logsumexp, softmax
 
-from analyses.inference.animals import Places, Replayed
+from analyses.inference.replayed import Places, Replayed
 from replay.checks import check_array, typed
 from replay.checks.arrays import Floats, Int32s, Ints
 

@@ -8,9 +8,7 @@ nothing for or against it.
 
 Decoded places may be wrong. Each place that a simulated animal reactivates is replaced, with the
 probability that is given, before sequences are found, so that a classifier learns from sequences
-that are as broken. And a recording shows only a part of replay: decoded paths are straight, fall
-short of their ends, and short ones are not found. How much is lost is drawn anew for each simulated
-animal, so that the answer does not depend on it.
+that are as broken. What else a recording does not show is in :mod:`analyses.inference.decoding`.
 """
 
 from __future__ import annotations
@@ -22,9 +20,8 @@ from numpy.typing import NDArray
 
 from analyses.findings.accounts import CONTROLS, Account, replay_of_control
 from analyses.findings.priors import Parameter
-from analyses.inference.animals import Places, Replayed, ReplayingAnimal
+from analyses.inference.animals import ReplayingAnimal
 from analyses.inference.moves import differ_from_before, in_described_states, scaled
-from analyses.sequences import RECORDED
 from analyses.sequences.reactivations import reactivated_by, reactivations_by_run
 from analyses.sequences.sequences import Columns, Lists
 from analyses.sequences.track import graph_of_log
@@ -36,12 +33,6 @@ _MOST_CONSIDERED = 5000  # simulated sequences among which the nearest are looke
 _FAR = 2**20  # more than there are laps
 _SHARE_FINER = 0.5  # of simulated animals
 _ELSEWHERE = np.array([1, 2])  # how often one is used again before another phase, or place
-
-# What is drawn for each simulated animal, and what is not: see `as_decoded`. In places.
-_LOST, _DEAD_LOST, _NEXT_LOST = (0.15, 0.6), (0.8, 1.0), (0.05, 0.5)
-_HALF_FOUND, _BROKEN, _LONGEST = (4.2, 5.8), 2.0, (15.0, 40.0)
-_OVERSHOT = (0.02, 0.1)
-_TIMES = 3  # that each path is seen, with other losses
 
 
 def simulate_misread(
@@ -84,7 +75,7 @@ def simulate_misread(
         rng = np.random.default_rng(noise_seed)
         seen = misread(reactivated, share, n_places, rng) if share else reactivated
         made = Replayed.found(seen, animal.track, animal.lap_of_step, animal.headings)
-        if animal.headings is not None:
+        if animal.headings is not None and animal.known_replay is None:
             made = _with_headings(made, animal.heading_share, rng)
         found.append(made)
     return found
@@ -111,116 +102,6 @@ def misread(reactivated: Columns, share: float, n_places: int, rng: np.random.Ge
     place[wrong] = rng.integers(n_places, size=np.count_nonzero(wrong))
     is_new = differ_from_before(place, reactivated["event"])
     return {name: values[is_new] for name, values in {**reactivated, "place": place}.items()}
-
-
-def as_decoded(replayed: Replayed, places: Places, rng: np.random.Generator) -> Replayed:
-    """Leave what a recording would show: straight stretches of paths, without their ends.
-
-    A step back and forth is smoothed out, and where a path turns back, two stretches meet. The
-    place where a stretch begins or ends is lost by a chance that is the same for all, more often at
-    a dead end of the track; the next places are lost less often. Now and then a neighbour follows
-    that was not replayed. A stretch is found the more probably the longer it is, and less if it is
-    not all of its path, unless this lasts longer than a candidate event may. Each path is seen
-    three times, with other losses: how many an account replays does not count.
-
-    All this was measured by what `find_replay` found of 6,668 known sequences of six accounts on
-    the W-track, in spikes of 30 to 120 cells at 4 m/s, and of 60 at 8 m/s. Of 2,055 sequences that
-    were found, none went over a turn, and 1,851 were within one stretch, 192 others but for one or
-    two places at an end. Of dead ends .84 to .97 were lost, of other ends .15 to .57, and
-    then .04 to .5 of the next places. Of paths that are one stretch, half were found with 4.3 to
-    5.5 places, of stretches of other paths with 7; of those longer than .75 s (20 places at 4 m/s)
-    hardly any. ``tests/verification/lost_places.py`` measures it again.
-    """
-    lost, dead_lost, next_lost, half, longest = (
-        rng.uniform(*each) for each in (_LOST, _DEAD_LOST, _NEXT_LOST, _HALF_FOUND, _LONGEST)
-    )
-    replayed = replayed.take(np.tile(np.arange(len(replayed.lap)), _TIMES))
-    rows, begin = _stretches(replayed.states)
-    path, n = replayed.states.owner[rows[begin[:-1]]], np.diff(begin)
-    stretches, is_whole = replayed.take(path), n == replayed.states.length[path]
-    place, along = replayed.states.flat[rows], replayed.along.flat[rows]
-    is_dead_end = np.bincount(places.ends[:, 0], minlength=places.n_places) == 1
-    ends = []
-    for end in (place[begin[:-1]], place[begin[1:] - 1]):
-        is_dead, draw = is_dead_end[end], rng.random((3, len(n)))
-        is_lost = draw[0] < np.where(is_dead, dead_lost, lost)
-        # The next places go only with those before them, and not at dead ends.
-        is_next, is_third = is_lost & ~is_dead & (draw[1] < next_lost), draw[2] < next_lost
-        ends.append(is_lost.astype(int) + is_next + (is_next & is_third))
-    length = np.maximum(n - ends[0] - ends[1], 0)
-    kept = np.append(0, np.cumsum(length))
-    at = np.arange(kept[-1]) + np.repeat(begin[:-1] + ends[0] - kept[:-1], length)
-    states, headings = Lists(place[at], kept), Lists(along[at], kept)
-    is_found = n - half - _BROKEN * ~is_whole > rng.logistic(size=len(n))
-    is_found &= (stretches.states.length <= longest) & (states.length >= RECORDED.min_length)
-    found = np.flatnonzero(is_found)
-    seen = stretches.take(found)._replace(states=states.take(found), along=headings.take(found))
-    return _overshot(seen, places, rng.uniform(*_OVERSHOT), rng)
-
-
-def _stretches(states: Lists) -> tuple[Ints, Ints]:
-    """Cut paths where they turn back, once steps back and forth are smoothed out.
-
-    Returns the rows of all stretches, where each begins, and their end. A turn belongs to two.
-
-    Examples
-    --------
-    >>> rows, begin = _stretches(Lists.of([[1, 2, 1, 2, 3, 4, 3, 2]]))
-    >>> np.split(np.array([1, 2, 1, 2, 3, 4, 3, 2])[rows], begin[1:-1])
-    [array([1, 2, 3, 4]), array([4, 3, 2])]
-    """
-    place, owner = states.flat, states.owner
-    rows = np.arange(len(place))
-    while True:
-        at, own = place[rows], owner[rows]
-        is_smooth = (at[:-3] == at[2:-1]) & (at[1:-2] == at[3:]) & (own[:-3] == own[3:])
-        # One that overlaps with another before it is looked at again.
-        is_first = is_smooth.copy()
-        for apart in (1, 2, 3):
-            is_first[apart:] &= ~is_smooth[:-apart]
-        if not is_first.any():
-            break
-        rows = np.delete(rows, np.add.outer(np.flatnonzero(is_first), [2, 3]).ravel())
-    at, own = place[rows], owner[rows]
-    is_turn = np.zeros(len(rows), dtype=bool)
-    is_turn[1:-1] = (at[2:] == at[:-2]) & (own[2:] == own[:-2])
-    n_before = np.arange(len(rows)) + np.cumsum(is_turn) - is_turn
-    first = np.append(True, own[1:] != own[:-1])[: len(own)]
-    begin = np.sort(np.concatenate((n_before[first], n_before[is_turn] + 1)))
-    return np.repeat(rows, 1 + is_turn), np.append(begin, len(rows) + is_turn.sum())
-
-
-def _overshot(
-    replayed: Replayed, places: Places, chance: float, rng: np.random.Generator
-) -> Replayed:
-    """Let ends of paths go on to a neighbour of their last place, if there is another.
-
-    Examples
-    --------
-    >>> from types import SimpleNamespace
-    >>> from analyses.sequences.sequences import Lists
-    >>> line = SimpleNamespace(ends=np.array([[0, 1], [1, 0], [1, 2], [2, 1], [2, 3], [3, 2]]))
-    >>> no, states = np.zeros(2, dtype=np.int64), Lists.of([[1, 2], [3, 2, 1]])
-    >>> made = Replayed(no, no, no, no, states, no, states)
-    >>> drawn = [_overshot(made, line, 1.0, np.random.default_rng(k)).states for k in range(60)]
-    >>> sorted({tuple(path.tolist()) for states in drawn for path in states.arrays()})
-    [(0, 1, 2), (0, 1, 2, 3), (1, 2), (1, 2, 3), (3, 2, 1), (3, 2, 1, 0)]
-    """
-    states, n = replayed.states, len(replayed.lap)
-    end = np.concatenate((states.begin[1:] - 1, states.begin[:-1]))  # the last places, then first
-    before = np.repeat([1, 0], n)
-    first, n_next = (
-        np.searchsorted(places.ends[:, 0], states.flat[end], side) for side in ("left", "right")
-    )
-    added = places.ends[rng.integers(first, n_next), 1]
-    goes_on = (rng.random(2 * n) < chance) & (added != states.flat[end + 1 - 2 * before])
-    end, before, added = end[goes_on], before[goes_on], added[goes_on]
-    begin = states.begin + np.append(0, np.cumsum(goes_on[:n].astype(int) + goes_on[n:]))
-    longer, along = (
-        Lists(np.insert(flat, end + before, new), begin)
-        for flat, new in ((states.flat, added), (replayed.along.flat, replayed.along.flat[end]))
-    )
-    return replayed._replace(states=longer, along=along)
 
 
 def in_pauses_of(seen: Replayed, simulated: Replayed, rng: np.random.Generator) -> Replayed:

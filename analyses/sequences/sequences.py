@@ -142,6 +142,13 @@ class Lists:
         np.cumsum([len(each) for each in arrays], out=begin[1:])
         return cls(np.concatenate([np.empty(0, dtype=np.int32), *arrays]), begin)
 
+    @classmethod
+    def joined(cls, parts: Sequence[Lists]) -> Lists:
+        """Take several lists of lists together, one after the other."""
+        length = np.concatenate([each.length for each in parts])
+        flat = np.concatenate([each.flat for each in parts])
+        return cls(flat, np.append(0, np.cumsum(length)))
+
     @property
     def length(self) -> Ints:
         """Number of values of each list, shape (n_lists,)."""

@@ -38,6 +38,7 @@ if TYPE_CHECKING:
 _DEFAULT_EXPERIMENT = "maze"
 _RECORDINGS = ("recording", "recordings")
 _DECODED = ("events.csv", "sequences.parquet", "paths.parquet", "experience.parquet")
+_KNOWN = "known_replay.parquet"
 
 
 class DecodedResults(NamedTuple):
@@ -50,6 +51,7 @@ class DecodedResults(NamedTuple):
     experience: EventLog  # the animal's moves on its track
     name: str = ""  # name of the animal, if there are several
     evidence: Evidence | None = None  # spikes, posteriors and what was measured in each event
+    known_replay: pd.DataFrame | None = None  # what was found of it, if there is such a table
 
 
 def page_of_folders(
@@ -153,7 +155,8 @@ def read_decoded(folder: str | Path) -> list[DecodedResults]:
             check_decoded(events, sequences)  # here, where the folder is known
             log = EventLog({"steps": steps}, mdp=world)
             evidence = read_evidence(results, read) if has_evidence else None
-            animals.append(DecodedResults(events, sequences, paths, log, name, evidence))
+            known = read(_KNOWN) if inside(results.folder, _KNOWN).is_file() else None
+            animals.append(DecodedResults(events, sequences, paths, log, name, evidence, known))
         return animals
 
 

@@ -5,12 +5,14 @@
 
 An account replays after the laps of a task, in the places of a recording, with parameters from its
 priors. Each of its sequences is an event of its own in the spikes of 60 place cells. The accounts
-are then classified as by `replay explain`; what they simulate on the same laps is simulated once
-for all animals. Beside it, the classifier is given as many of the true sequences.
+are then classified as by `replay explain`: what they replay on the same laps is simulated once for
+all animals, and loses what known replay lost that was put into the recording of each. Beside it,
+the classifier is given as many of the true sequences, and animals that lose what is usually lost.
 """
 
 import sys
 from dataclasses import replace
+from functools import partial
 from types import SimpleNamespace
 from typing import NamedTuple
 
@@ -19,14 +21,17 @@ import pandas as pd
 from joblib import Parallel, cpu_count, delayed
 
 from analyses.findings.accounts import ACCOUNTS
-from analyses.inference.animals import Replayed, experienced_animal, replaying_animals
+from analyses.inference.animals import experienced_animal, replaying_animals
+from analyses.inference.decoding import KnownReplay, as_decoded
 from analyses.inference.features import replay_features
 from analyses.inference.model_choice import ModelChoice, Simulations, class_name
-from analyses.inference.simulation import as_decoded, in_pauses_of, simulate_misread
+from analyses.inference.replayed import Replayed
+from analyses.inference.simulation import in_pauses_of, simulate_misread
 from analyses.jobs import N_DRAWS_EXPLAINED
 from analyses.recordings import find_replay
 from analyses.recordings.basics.settings import Judgement
 from analyses.recordings.prepare.recorded_experience import experience_of, proposed_ends
+from analyses.recordings.recover.known_replay import known_replay
 from analyses.recordings.recover.observe import observe
 from analyses.reports.explanation import LEVEL
 from analyses.studies.explanation.answers import likely_classes, verdict_of
@@ -38,7 +43,6 @@ CELLS, SPEED, N_TRUE = 60, 400.0, 400  # cm/s; sequences that are replayed
 FEW = 10  # sequences found, below which `replay explain` warns
 QUICK = Judgement(n_shuffles=49, other_sizes=())
 KEPT = 1500
-WAYS = ("as_true", "as_recorded")
 TRACKS = ("w_track",)  # `linear_track` and loops, such as `gupta_2t`, take hours
 
 
@@ -103,14 +107,21 @@ def classified(laps, own: Replayed, bank, seed):
 
 
 def banks(laps, n_draws, seed, accounts=tuple(ACCOUNTS)):
-    """Simulate accounts, as they replay and as a recording would show it."""
-    found = {way: [] for way in WAYS}
-    for name in accounts:
-        for draw, true, rng in simulated(laps, name, range(n_draws), n_draws, seed):
-            seen = (true, as_decoded(true, laps.animal.places, rng))
-            for way, made in zip(WAYS, seen, strict=True):
-                found[way].append((name, draw, len(true.lap), made))
-    return found
+    """Simulate accounts as they replay: account, draw and sequences."""
+    return [
+        (name, draw, true)
+        for name in accounts
+        for draw, true, _ in simulated(laps, name, range(n_draws), n_draws, seed)
+    ]
+
+
+def shown(bank, lose, seed):
+    """Show simulated replay as a recording does, `lose(sequences, rng)`."""
+    rng = np.random.default_rng([seed, 1])
+    return [
+        (name, draw, len(true.lap), lose(true, rng=rng) if len(true.lap) else true)
+        for name, draw, true in bank
+    ]
 
 
 def row_of(laps, name, own: Replayed, bank, seed):
@@ -162,15 +173,16 @@ def measure(task, n_animals, n_draws, seed, accounts=tuple(ACCOUNTS)):
                 rows.append(of_animal | {"n_found": n})
                 continue
             [animal] = replaying_animals(found.experience, found.visited, rewards=laps.rewards)
-            own = animal.replayed
+            own, known = animal.replayed, KnownReplay.of(known_replay(found.session, found))
             of_animal["n_found"] = len(own.lap)
             as_many_true = true.take(np.sort(rng.permutation(len(true.lap))[: len(own.lap)]))
-            for way, sequences, simulations in (
-                ("true places", as_many_true, "as_true"),
-                ("spikes, nothing lost", own, "as_true"),
-                ("spikes, as recorded", own, "as_recorded"),
+            usual = partial(as_decoded, places=laps.animal.places)
+            for way, sequences, lose in (
+                ("true places", as_many_true, lambda replayed, rng: replayed),
+                ("spikes, usual loss", own, usual),
+                ("spikes, loss of this recording", own, usual if known is None else known.seen),
             ):
-                told = row_of(laps, name, sequences, bank[simulations], draw)
+                told = row_of(laps, name, sequences, shown(bank, lose, draw), draw)
                 rows.append(of_animal | {"seen": way} | told)
     return pd.DataFrame(rows)
 

@@ -18,7 +18,7 @@ import pandas as pd
 from explained_spikes import N_TRUE, QUICK, recorded_laps, simulated
 from simulated_rats import overlap
 
-from analyses.inference.simulation import _stretches
+from analyses.inference.decoding import _stretches
 from analyses.recordings import find_replay
 from analyses.recordings.recover.observe import observe
 from analyses.sequences.sequences import Lists
@@ -50,7 +50,7 @@ def main() -> None:
             if event < 0:
                 continue
             own = of_event.get(found.events["event"].iloc[event], [])
-            lines, begin = _stretches(Lists.of([states]))
+            lines, begin, *_ = _stretches(Lists.of([states]))
             stretches = [each.tolist() for each in np.split(states[lines], begin[1:-1])]
             is_whole = len(stretches) == 1 and len(stretches[0]) == len(states)
             n_found += len(own)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -69,11 +69,14 @@ def n_blocks(session: Session) -> int:
     return max(-(-len(session.events) // _BLOCK), 1)
 
 
-def score_block(session: Session, block: int, seed: int = 0) -> Scored:
-    """Decode a block of events and their controls; results do not depend on the blocks."""
+def score_block(session: Session, block: int, seed: int = 0, *, usual: bool = True) -> Scored:
+    """Decode a block of events and their controls; results do not depend on the blocks.
+
+    The usual scores, which take a third of the time without controls, may be left out.
+    """
     seed = check_whole("seed", seed)
     rows = np.arange(len(session.events))[block * _BLOCK : (block + 1) * _BLOCK]
-    parts = [_score(own, at, seed) for own, at in session.alike(rows)]
+    parts = [_score(own, at, seed, usual) for own, at in session.alike(rows)]
     if len(parts) == 1:
         return parts[0]
     tables = (
@@ -84,16 +87,16 @@ def score_block(session: Session, block: int, seed: int = 0) -> Scored:
 
 
 def score_all(session: Session, seed: int = 0) -> Scored:
-    """Decode all events and their controls, block by block."""
-    blocks = [score_block(session, block, seed) for block in range(n_blocks(session))]
+    """Decode all events and their controls, block by block, without the usual scores."""
+    blocks = [score_block(session, block, seed, usual=False) for block in range(n_blocks(session))]
     return Scored(*(pd.concat(parts, ignore_index=True) for parts in zip(*blocks, strict=True)))
 
 
-def _score(session: Session, rows: NDArray[np.integer], seed: int) -> Scored:
+def _score(session: Session, rows: NDArray[np.integer], seed: int, usual: bool) -> Scored:
     """Decode some events, in which the cells of a session were observed, and their controls."""
     events = session.events.iloc[rows].reset_index(drop=True)
     events.insert(0, "event", rows)
-    nothing, routes = _nothing(session), usual_routes(session.track)
+    routes = usual_routes(session.track) if usual else []
     if len(session.cells):
         known: tuple[str, ...] = _OF_SPIKES
         model = travel_model(session.track, session.time_bin, session.travel_rates.shape[1])
@@ -106,7 +109,7 @@ def _score(session: Session, rows: NDArray[np.integer], seed: int) -> Scored:
     else:
         known = _OF_PLACES
         parts = [_of_places(session, row) for row in rows.tolist()]
-    facts = pd.DataFrame([each[0] for each in parts], index=events.index, columns=list(known))
+    facts = pd.DataFrame([each.facts for each in parts], index=events.index, columns=list(known))
     events = pd.concat([events, facts], axis=1)
     tracks = tracks_to_compare(session.track, session.rates, session.judgement.tracks)
     if session.counts and tracks is not None:
@@ -118,13 +121,12 @@ def _score(session: Session, rows: NDArray[np.integer], seed: int) -> Scored:
             for row, [own] in zip(rows.tolist(), seeds, strict=True)
         ]
         events = pd.concat([events, pd.concat(compared, ignore_index=True)], axis=1)
-    tables = [*zip(*(each[1:] for each in parts), strict=True)] or [()] * len(nothing)
+    along = ["along"] if session.has_headings else []
     found = Scored(
         events,
-        *(
-            pd.concat([own for own in each if len(own)] or [none], ignore_index=True)
-            for each, none in zip(tables, nothing, strict=True)
-        ),
+        _table([own for part in parts for own in part.stretches], _STRETCH),
+        _table([own for part in parts for own in part.paths], [*_PATH, *along]),
+        _table([own for part in parts for own in part.chance], _CHANCE),
     )
     if session.track.n_components > 1:
         longest = found.stretches.sort_values("length").drop_duplicates("event", keep="last")
@@ -140,8 +142,16 @@ _OF_PLACES = ("evidence",)
 _OF_POSTERIOR = (*_OF_PLACES, "continuous", *USUAL_SCORES)
 _OF_SPIKES = ("n_active", "n_spikes", *_OF_PLACES, "content", "p_content", *USUAL_SCORES)
 
-_Decoded = tuple[dict[str, float], pd.DataFrame, pd.DataFrame, pd.DataFrame]
-"""Facts of an event, its stretches and their paths, and its controls."""
+_Rows = list[dict[str, Any]]
+
+
+class _Decoded(NamedTuple):
+    """Facts of an event; columns of its stretches, of the path of each, and of its controls."""
+
+    facts: dict[str, float]
+    stretches: _Rows
+    paths: _Rows
+    chance: _Rows
 
 
 def _of_spikes(
@@ -155,7 +165,7 @@ def _of_spikes(
     facts: dict[str, float] = dict.fromkeys(_OF_SPIKES, np.nan)
     facts |= {"n_active": n_active, "n_spikes": int(counts.sum())}
     if n_active < max(judgement.least_active, 1) or len(counts) < 2:
-        return facts, *_nothing(session)
+        return _Decoded(facts, [], [], [])
     rng = np.random.default_rng([seed, row])  # of the event, whatever block it is in
     controls = [
         name
@@ -179,17 +189,19 @@ def _of_spikes(
     } | usual_scores(places, routes)
     time = np.asarray(begin + (np.arange(len(counts)) + 0.5) * session.time_bin, dtype=np.float64)
     stretches, paths = _stretches(session, row, time, likelihoods[0], places, routes, model)
-    chance = pd.DataFrame({"event": row, "control": controls, "evidence": found.travel[1:]})
+    evidence = found.travel[1:]
     if session.chance_counts is not None:
         # Events that were found by their travel are compared with what is found by chance.
         own = session.chance_counts[row :: len(session.events)]
-        evidence = [
+        by_chance = [
             travel_evidence(log_likelihood(each, rates, session.time_bin)[None], model).travel[0]
             for each in own
         ]
-        by_chance = pd.DataFrame({"event": row, "control": EXCHANGED, "evidence": evidence})
-        chance = pd.concat([chance[~is_exchange], by_chance], ignore_index=True)
-    return facts, stretches, paths, chance
+        evidence = np.append(evidence[~is_exchange], by_chance)
+        others = [name for name in controls if name != EXCHANGED]
+        controls = [*others, *[EXCHANGED] * len(own)]
+    chance = {"event": row, "control": controls, "evidence": evidence}
+    return _Decoded(facts, stretches, paths, [chance])
 
 
 def _of_posterior(
@@ -208,7 +220,7 @@ def _of_posterior(
     own &= ~np.isnan(posterior.probability).any(axis=1)
     facts = dict.fromkeys(_OF_POSTERIOR, np.nan)
     if not own.any():
-        return facts, *_nothing(session)
+        return _Decoded(facts, [], [], [])
     # Bins of the track without a place of the posterior have that of the nearest.
     bins = project(track, posterior.position).bin
     places = np.zeros((own.sum(), track.n_bins))
@@ -234,11 +246,12 @@ def _of_posterior(
         ]
         facts["continuous"] = float(np.sum(known, axis=0).mean()) if known else np.nan
     stretches, paths = _stretches(session, row, time, likelihoods, places, routes, model)
-    if posterior.outward is not None and len(paths):
-        at = np.searchsorted(posterior.time, paths["time"])
-        bins = project(track, paths[["x", "y"]].to_numpy(dtype=float)).bin
-        paths["along"] = outward_along(track, bins, posterior.outward[at])
-    return facts, stretches, paths, _nothing(session)[2]
+    if posterior.outward is not None:
+        for path in paths:
+            at = np.searchsorted(posterior.time, path["time"])
+            bins = project(track, np.column_stack((path["x"], path["y"]))).bin
+            path["along"] = outward_along(track, bins, posterior.outward[at])
+    return _Decoded(facts, stretches, paths, [])
 
 
 def _of_places(session: Session, row: int) -> _Decoded:
@@ -247,36 +260,41 @@ def _of_places(session: Session, row: int) -> _Decoded:
     begin, end = session.events[["start_time", "end_time"]].to_numpy(dtype=float)[row].tolist()
     assert table is not None
     own = table[(table["time"] >= begin) & (table["time"] <= end)]
-    paths = own.assign(event=row, stretch=0)[["event", "stretch", "time", "x", "y"]]
+    path = {"event": row, "stretch": 0} | {
+        name: own[name].to_numpy() for name in ("time", "x", "y")
+    }
     bins = project(track, own[["x", "y"]].dropna().to_numpy(dtype=float)).bin
     length = float(track.distance[bins[:-1], bins[1:]].sum())
-    stretches = pd.DataFrame(
-        [
-            {
-                "event": row, "stretch": 0, "start_time": begin, "end_time": end, "share": 1.0,
-                "length": length, "speed": length / (end - begin) if end > begin else np.nan,
-                "sense": SENSES[2],
-            }
-        ]
-    )  # fmt: skip
-    return {}, stretches.reindex(columns=_STRETCH), paths, _nothing(session)[2]
+    stretch = {
+        "event": row, "stretch": 0, "start_time": begin, "end_time": end, "share": 1.0,
+        "length": length, "speed": length / (end - begin) if end > begin else np.nan,
+        "sense": SENSES[2],
+    }  # fmt: skip
+    return _Decoded({}, [stretch], [path], [])
 
 
 _STRETCH = ["event", "stretch", "start_time", "end_time", "share", "length", "speed"]
 _STRETCH += ["probability", "forward", "reverse", "sense", *USUAL_SCORES]
 
 
-def _nothing(session: Session) -> tuple[pd.DataFrame, pd.DataFrame, pd.DataFrame]:
-    """Return tables of stretches, paths and controls without rows."""
-    along = ["along"] if session.has_headings else []
-    path, chance = ["event", "stretch", "time", "x", "y", *along], ["event", "control", "evidence"]
-    kind = dict.fromkeys(("event", "stretch", "along"), 0) | dict.fromkeys(("sense", "control"), "")
-    # With types, since a block without stretches is joined to others.
-    stretches, paths, controls = (
-        pd.DataFrame([{name: kind.get(name, 0.0) for name in names}]).iloc[:0]
-        for names in (_STRETCH, path, chance)
+_PATH, _CHANCE = ["event", "stretch", "time", "x", "y"], ["event", "control", "evidence"]
+
+
+def _table(parts: _Rows, names: list[str]) -> pd.DataFrame:
+    """Join rows, or columns in which an event has one value or many; with types, if there is none.
+
+    A block without stretches is joined to others.
+    """
+    if not parts:
+        kind: dict[str, object] = dict.fromkeys(("event", "stretch", "along"), 0)
+        kind |= dict.fromkeys(("sense", "control"), "")
+        return pd.DataFrame([{name: kind.get(name, 0.0) for name in names}]).iloc[:0]
+    joined = (
+        np.broadcast_arrays(*(np.atleast_1d(part.get(name, np.nan)) for name in names))
+        for part in parts
     )
-    return stretches, paths, controls
+    columns = zip(names, zip(*joined, strict=True), strict=True)
+    return pd.DataFrame({name: np.concatenate(values) for name, values in columns})
 
 
 def _stretches(
@@ -287,19 +305,19 @@ def _stretches(
     places: Floats,
     routes: list[Route],
     model: Travel,
-) -> tuple[pd.DataFrame, pd.DataFrame]:
+) -> tuple[_Rows, _Rows]:
     """Find the stretches of travel in an event, and their courses."""
     track = session.track
     dt = float(np.median(np.diff(time))) if len(time) > 1 else session.time_bin
     found = travel_posterior(likelihoods, model)
-    table, paths = [], []
+    stretches, paths = [], []
     for number, each in enumerate(stretches_of(found, model)):
         part, sense = slice(each.first, each.last), SENSES[2]
         headed = each.forward + each.reverse
         if max(each.forward, each.reverse) > _LEAST_SENSE * headed and headed > _LEAST_HEADED:
             sense = SENSES[int(each.reverse > each.forward)]
         bins = each.ways % track.n_bins
-        table.append(
+        stretches.append(
             {
                 "event": row, "stretch": number,
                 "start_time": time[each.first] - dt / 2, "end_time": time[each.last - 1] + dt / 2,
@@ -309,17 +327,11 @@ def _stretches(
                 "forward": each.forward, "reverse": each.reverse, "sense": sense,
             } | usual_scores(places[part], routes)
         )  # fmt: skip
-        path = pd.DataFrame(
-            {
-                "event": row, "stretch": number, "time": time[part],
-                "x": track.position[bins, 0], "y": track.position[bins, 1],
-            }
-        )  # fmt: skip
+        path = {
+            "event": row, "stretch": number, "time": time[part],
+            "x": track.position[bins, 0], "y": track.position[bins, 1],
+        }  # fmt: skip
         if session.has_headings:
             path["along"] = {"forward": 1, "reverse": -1, "undecided": 0}[sense]
         paths.append(path)
-    nothing = _nothing(session)
-    return (
-        pd.DataFrame(table) if table else nothing[0],
-        pd.concat(paths, ignore_index=True) if paths else nothing[1],
-    )
+    return stretches, paths

@@ -111,6 +111,25 @@ def _rates(spikes: tuple[Floats, ...], begin: Floats, end: Floats) -> Floats:
     return np.asarray(np.sum(number, axis=1) / max(float((end - begin).sum()), 1e-9))
 
 
+class Injected(NamedTuple):
+    """Known paths, and what is found of them."""
+
+    paths: pd.DataFrame
+    lasts: Floats  # (n_paths,): how long each path lasts, in s
+    # (n_paths,): the candidate event with which each path has most time in common, -1 if none has
+    event: Ints
+    session: Session  # the recording with candidate events of the simulated spikes instead
+    scored: Scored
+    sequences: pd.DataFrame  # that were found in these
+
+    def facts(self) -> pd.DataFrame:
+        """Return `true_kind, true_lasts` of each path, and the columns of `facts_of` its event."""
+        found = facts_of(self.session, self.sequences, self.scored).reindex(self.event)
+        found["kind"] = found["kind"].astype(object).where(found["kind"].notna(), MISSED)
+        true_kind = self.paths["kind"].to_numpy()
+        return found.reset_index(drop=True).assign(true_kind=true_kind, true_lasts=self.lasts)
+
+
 def inject(
     session: Session,
     log: EventLog,
@@ -119,13 +138,12 @@ def inject(
     gain: float,
     rest: Rest,
     seed: int,
-) -> pd.DataFrame:
+) -> Injected:
     """Put paths into quiet rest, and find them as the recording's own events are found.
 
-    `paths` are `states, along, kind, speed`; replay is not tied to the centres of states, so that
-    they are cut to a `length` (cm), at the beginning by `cut` (cm), if their first and last moves
-    are as long. Returns `true_kind, true_lasts` (s) of each, and the columns of `facts_of` of the
-    candidate event with which it has most time in common.
+    `paths` are `states, along, speed`; replay is not tied to the centres of states, so that they
+    are cut to a `length` (cm), at the beginning by `cut` (cm), if their first and last moves are as
+    long.
     """
     rng = np.random.default_rng([seed, 0])
     track, rates = session.track, _before_smoothing(session)
@@ -168,9 +186,7 @@ def inject(
         session, log.mdp, log, scored.events.assign(is_replay=passes), scored.paths
     )
     at = candidates_of(true + session.recording.time[-1] + 1.0, events)
-    found = facts_of(session, sequences, scored).reindex(at).reset_index(drop=True)
-    found["kind"] = found["kind"].astype(object).where(found["kind"].notna(), MISSED)
-    return found.assign(true_kind=paths["kind"].to_numpy(), true_lasts=lasts)
+    return Injected(paths, lasts, at, session, scored, sequences)
 
 
 def facts_of(

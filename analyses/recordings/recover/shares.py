@@ -99,23 +99,7 @@ def recorded_shares(
     if not found.events["event"].is_unique:
         raise ValueError("Each row of events of found must have a number of its own in 'event'.")
     counts = found.events["kind"].value_counts().reindex(KINDS, fill_value=0)
-    why_not = ""
-    if not number:
-        why_not = "No session was simulated."
-    elif not (session.counts and session.is_decoded_here):
-        why_not = "Only replay that was decoded here from spikes can be simulated."
-    elif session.track.is_arena:
-        why_not = (
-            "Known paths are drawn along the laps of a track, and an arena has neither, so that "
-            "what is missed there is not known."
-        )
-    elif not counts.sum():
-        why_not = "No replay event has a sequence."
-    elif not held_out(session).hold:
-        why_not = (
-            "The fields of running do not hold in events for many cells, so that simulated events "
-            "would be found more often than those of the recording."
-        )
+    why_not = why_not_simulated(session, found, number)
     if why_not:
         return _not_corrected(counts, why_not)
     try:
@@ -137,6 +121,27 @@ def recorded_shares(
         return _not_corrected(counts, str(error), recall)
     table = shares.rename(columns={"share": "corrected"})[_COLUMNS]
     return RecordedShares(table, _how(number, recovered, gain, session))
+
+
+def why_not_simulated(session: Session, found: Conclusions, n_sessions: int) -> str:
+    """Say why known paths cannot be put into a recording; empty if they can."""
+    if not n_sessions:
+        return "No session was simulated."
+    if not (session.counts and session.is_decoded_here):
+        return "Only replay that was decoded here from spikes can be simulated."
+    if session.track.is_arena:
+        return (
+            "Known paths are drawn along the laps of a track, and an arena has neither, so that "
+            "what is missed there is not known."
+        )
+    if not found.events["kind"].isin(KINDS).any():
+        return "No replay event has a sequence."
+    if not (found.held or held_out(session)).hold:
+        return (
+            "The fields of running do not hold in events for many cells, so that simulated events "
+            "would be found more often than those of the recording."
+        )
+    return ""
 
 
 def _how(n_sessions: int, recovered: pd.DataFrame, gain: float, session: Session) -> str:

@@ -47,7 +47,7 @@ _ALIKE = 0.1  # standard deviation of the logarithms of what is found, beyond th
 _N_STEPS = 8  # of expectation-maximisation: more fit the chance of these paths
 _FIRST_SPREAD, _JITTER = 0.4, 0.05  # standard deviations of the logarithm of speed, and of length
 _SHORTER = 0.8  # of a length, until the laps have enough paths that are as long
-_MOST_GAIN = 1e3  # above which hardly any neuron could fire
+MOST_GAIN = 1e3  # above which hardly any neuron could fire
 ONE_WAY = ("reverse_episode", "forward_episode", "novel_path")
 _BOTH_WAYS = ("ambiguous", "novel_path")
 _NEVER_NOVEL = ("reverse_episode", "forward_episode")
@@ -83,7 +83,7 @@ def inject_similar(
     pace = np.median(np.diff(_logs(seen, "lasts", "distance")))
     speed = np.exp(pace + _FIRST_SPREAD * rng.standard_normal(len(seen)))
     kind, lasts = seen["kind"].to_numpy(dtype=object), seen["lasts"].to_numpy()
-    replay = Replay(kind, lasts * speed, speed, np.ones(len(seen)), _gain(seen))
+    replay = Replay(kind, lasts * speed, speed, np.ones(len(seen)), gain_of(seen))
     tables: list[pd.DataFrame] = []
     for n_fit, change in _ROUNDS:
         table = _injected(session, found, replay, rest, kinds, min(n_fit, n_sessions), rng)
@@ -127,7 +127,7 @@ def _scaled(replay: Replay, seen: pd.DataFrame, table: pd.DataFrame) -> Replay:
     return replay._replace(
         length=replay.length * longer,
         speed=replay.speed * longer / slower,
-        gain=_gain(seen) / _gain(recovered, weight),
+        gain=gain_of(seen) / gain_of(recovered, weight),
     )
 
 
@@ -140,11 +140,11 @@ def _chosen(seen: pd.DataFrame, tables: list[pd.DataFrame]) -> Replay:
         table["true_length"].to_numpy(dtype=float),
         table["true_speed"].to_numpy(dtype=float),
         weight,
-        _gain(seen) / _gain(table[is_found], weight[is_found]),
+        gain_of(seen) / gain_of(table[is_found], weight[is_found]),
     )
 
 
-def _gain(table: pd.DataFrame, weight: float | Floats = 1.0) -> float:
+def gain_of(table: pd.DataFrame, weight: float | Floats = 1.0) -> float:
     """Measure spikes in events, relative to running with their gain along their decoded paths."""
     expected = table["gain"] * table["expected"]
     with np.errstate(divide="ignore", invalid="ignore"):  # what cannot be is refused later
@@ -205,7 +205,7 @@ def _injected(
     calibration = found.calibration
     if calibration is None:
         raise ValueError("Only events that were tested can be simulated.")
-    if not 0 < replay.gain < _MOST_GAIN:
+    if not 0 < replay.gain < MOST_GAIN:
         raise ValueError(
             f"events have {replay.gain:.3g} times as many spikes as the fields of running predict."
         )
@@ -219,7 +219,7 @@ def _injected(
         table = inject(
             session, found.experience, calibration, paths, replay.gain, rest,
             int(rng.integers(2**31)),
-        )  # fmt: skip
+        ).facts()  # fmt: skip
         speed = paths["speed"].to_numpy()
         made = {"true_length": speed * table["true_lasts"], "true_speed": speed}
         tables.append(table.assign(seed=number, gain=replay.gain, **made))

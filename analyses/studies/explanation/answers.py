@@ -16,7 +16,7 @@ import networkx as nx
 import numpy as np
 import pandas as pd
 
-from analyses.inference.animals import FEW_SEQUENCES, Replayed, ReplayingAnimal
+from analyses.inference.animals import FEW_SEQUENCES, ReplayingAnimal
 from analyses.inference.conditions import senses_by_condition
 from analyses.inference.features import UNKNOWN, measure, of_condition, replay_features
 from analyses.inference.likelihood import ceiling_bits, held_out_bits, walk_bits
@@ -27,6 +27,7 @@ from analyses.inference.model_choice import (
     class_name,
     parameter_intervals,
 )
+from analyses.inference.replayed import Replayed
 from analyses.inference.simulation import as_many
 from analyses.jobs.columns import TABLES
 from analyses.measures import QUESTIONS, STATISTICS

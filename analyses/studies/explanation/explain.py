@@ -20,6 +20,7 @@ import pandas as pd
 
 from analyses.findings.accounts import Account
 from analyses.inference.animals import ReplayingAnimal, replaying_animals
+from analyses.inference.decoding import KnownReplay
 from analyses.inference.features import replay_features
 from analyses.inference.likelihood import path_bits
 from analyses.inference.model_choice import forests
@@ -29,6 +30,7 @@ from analyses.jobs.columns import TABLES
 from analyses.jobs.results import Results
 from analyses.jobs.run import Kept, manifest, run_in_scratch
 from analyses.jobs.study import MOST, Piece, Runner, Shown, Study
+from analyses.recordings.recover.known_replay import known_replay
 from analyses.reports.explanation import no_predictions, report_of_explanation
 from analyses.studies.explanation.answers import answer, group_of, in_same_pauses, statistics_of
 from analyses.studies.explanation.plan import (
@@ -195,7 +197,13 @@ def explain(
         own = rewards[name] if isinstance(rewards, Mapping) and name in rewards else rewards
         if hasattr(each, "experience") and hasattr(each, "visited"):  # decoded from a recording
             made = replaying_animals(each.experience, each.visited, name=name, rewards=own)
-            made = [replace(animal, is_decoded=True) for animal in made]
+            known = None
+            if hasattr(each, "plan"):  # it has the recording, into which known replay can be put
+                number, of_plan = each.plan.n_sessions, each.plan.seed
+                known = KnownReplay.of(
+                    known_replay(each.session, each, n_sessions=number, seed=of_plan)
+                )
+            made = [animal.with_decoding(known) for animal in made]
         else:
             made = replaying_animals(each, name=name, rewards=own)
         animals |= {each.name: replace(each, conditions=conditions) for each in made}

@@ -17,9 +17,10 @@ import numpy as np
 import pandas as pd
 
 from analyses.findings.accounts import ACCOUNTS, Account
-from analyses.inference.animals import Places, Replayed, ReplayingAnimal, experienced_animal
+from analyses.inference.animals import ReplayingAnimal, experienced_animal
 from analyses.inference.features import replay_features
 from analyses.inference.model_choice import ModelChoice, Simulations, class_name, forests
+from analyses.inference.replayed import Places, Replayed
 from analyses.inference.simulation import as_many
 from analyses.jobs import BYTES_OF_FIGURES, N_DRAWS_EXPLAINED, N_SEQUENCES, WorkCost
 from analyses.jobs.results import Results

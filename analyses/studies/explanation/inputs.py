@@ -7,13 +7,14 @@ from contextlib import contextmanager
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
 
 from analyses.inference.animals import ReplayingAnimal, experienced_animal, replaying_animals
 from analyses.inference.conditions import check_conditions
+from analyses.inference.decoding import KnownReplay
 from analyses.inference.moves import check_rewards
 from analyses.recordings.basics.arena import world_of
 from analyses.recordings.basics.settings import Judgement
@@ -49,14 +50,16 @@ def read_animals(
     tables, animals = list(events), {}
     for place in places:
         path, is_decoded = check_path("result", place), True
-        paths: list[tuple[str, EventLog, pd.DataFrame | None]]
+        paths: list[_Source]
         landmarks: Mapping[str, Sequence[str]] = {}
         if path.is_dir():
             paths = _read_folder(path)
             if of_all:
                 if len(paths) > 1:
                     raise ValueError(f"{path} has several animals, so that it takes no --events.")
-                paths = [(*paths[0][:2], _read_events(tables.pop(0)))]
+                paths = [
+                    paths[0]._replace(sequences=_read_events(tables.pop(0)), known_replay=None)
+                ]
             if _is_log(path):
                 is_decoded = of_all
             else:
@@ -77,8 +80,8 @@ def read_animals(
                     f"{path} needs a column 'time' (s), since its replay events have times; or "
                     "give events the 'step' after which they came."
                 )
-            paths = [(path.stem, moves, visited)]
-        for name, log, own in paths:
+            paths = [_Source(path.stem, moves, visited)]
+        for name, log, own, known in paths:
             with _rewards_in(rewards):
                 made = replaying_animals(log, own, name=name, rewards=_of_animal(paid, name))
             for animal in made:
@@ -86,7 +89,9 @@ def read_animals(
                     raise ValueError(
                         f"Two animals are named {animal.name!r}, after their files: rename one."
                     )
-                animals[animal.name] = replace(animal, landmarks=landmarks, is_decoded=is_decoded)
+                animals[animal.name] = replace(animal, landmarks=landmarks)
+                if is_decoded:
+                    animals[animal.name] = animals[animal.name].with_decoding(known)
     if tables:
         raise ValueError(
             f"{tables[0]} belongs to no table of moves: --events is for these, one each, or one "
@@ -134,7 +139,12 @@ def _pooled(sessions: Sequence[ReplayingAnimal]) -> ReplayingAnimal:
     log = EventLog({"steps": joined}, mdp=first.log.mdp)
     [animal] = replaying_animals(log, pd.concat(paths, ignore_index=True), name=first.name)
     notes = (f"Pooled: {', '.join(each.name for each in sessions)}.", *animal.notes)
-    return replace(animal, notes=notes, landmarks=first.landmarks, is_decoded=first.is_decoded)
+    animal = replace(animal, notes=notes, landmarks=first.landmarks)
+    if not first.is_decoded:
+        return animal
+    known = [each.known_replay for each in sessions if each.known_replay is not None]
+    is_known = len(known) == len(sessions)
+    return animal.with_decoding(KnownReplay.joined(known) if is_known else None)
 
 
 _POOLED = ("state", "action", "reward", "next_state", "terminated", "truncated")
@@ -173,8 +183,8 @@ def read_protocols(
             logs = _read_folder(path)
         else:
             log = read_laps(path) if track is None else read_runs(path, track, lap_ends)
-            logs = [(path.stem, log, None)]
-        for name, log, paths in logs:
+            logs = [_Source(path.stem, log)]
+        for name, log, paths, known in logs:
             if name in found:
                 raise ValueError(f"Two mazes are named {name!r}, after their files: rename one.")
             # A recording knows the heading of a sequence where the animal ran along the track.
@@ -183,7 +193,8 @@ def read_protocols(
                 share = float(np.mean([np.any(each) for each in paths["along"]]))
             with _rewards_in(rewards):
                 own = _of_animal(paid, name)
-                found[name] = experienced_animal(log, name=name, rewards=own, heading_share=share)
+                made = experienced_animal(log, name=name, rewards=own, heading_share=share)
+                found[name] = replace(made, known_replay=known)
     return _with_conditions(found, conditions)
 
 
@@ -191,16 +202,31 @@ def _is_log(folder: Path) -> bool:
     return (folder / "runs.parquet").is_file()
 
 
-def _read_folder(folder: Path) -> list[tuple[str, EventLog, pd.DataFrame | None]]:
-    """Read the animals of a log or of ``replay recording``: name, moves, and decoded sequences."""
+class _Source(NamedTuple):
+    """What is known of an animal."""
+
+    name: str
+    moves: EventLog
+    sequences: pd.DataFrame | None = None  # its decoded replay; None: that of the log of moves
+    known_replay: KnownReplay | None = None
+
+
+def _read_folder(folder: Path) -> list[_Source]:
+    """Read the animals of a log or of ``replay recording``."""
     if _is_log(folder):
-        return [(folder.stem, read_log(folder), None)]
-    animals: list[tuple[str, EventLog, pd.DataFrame | None]] = []
+        return [_Source(folder.stem, read_log(folder))]
+    animals = []
     for each in read_decoded(folder):
         # Each sequence counts as an event of its own.
         kept = [name for name in _OF_SEQUENCES if name in each.sequences]
         paths = each.sequences[kept].reset_index(drop=True)
-        animals.append((each.name or folder.stem, each.experience, paths))
+        known = each.known_replay
+        animals.append(
+            _Source(
+                each.name or folder.stem, each.experience, paths,
+                None if known is None else KnownReplay.of(known),
+            )
+        )  # fmt: skip
     return animals
 
 

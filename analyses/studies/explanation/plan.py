@@ -16,9 +16,11 @@ import pandas as pd
 
 from analyses.findings.accounts import ACCOUNTS, Account, draw_settings, find_account
 from analyses.findings.priors import OneOf
-from analyses.inference.animals import Replayed, ReplayingAnimal
+from analyses.inference.animals import ReplayingAnimal
+from analyses.inference.decoding import as_decoded
 from analyses.inference.model_choice import Simulations
-from analyses.inference.simulation import as_decoded, simulate_misread
+from analyses.inference.replayed import Replayed
+from analyses.inference.simulation import simulate_misread
 from analyses.jobs.results import Results
 from analyses.jobs.study import Piece
 from replay.checks import check_list, check_text, check_whole, shown
@@ -234,7 +236,9 @@ def simulated_draws(
         seen, *others = (Replayed.joined(made) for made in zip(*replicas, strict=True))
         as_replayed = others[0] if others else seen
         if animal.is_decoded and plan.wrong_places is None:
-            seen = as_replayed = as_decoded(seen, animal.places, rng)
+            known = animal.known_replay
+            seen = as_decoded(seen, animal.places, rng) if known is None else known.seen(seen, rng)
+            as_replayed = seen
         yield SimulatedDraw(draw, params, n_made, len(replicas), wrong, seen, as_replayed, rng)
 
 

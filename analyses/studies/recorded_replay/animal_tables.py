@@ -28,6 +28,7 @@ from analyses.recordings.prepare.candidate_events import multiunit_rate
 from analyses.recordings.prepare.place_fields import running
 from analyses.recordings.prepare.session import Session
 from analyses.recordings.readers.track_graphs import draw_track
+from analyses.recordings.recover.known_replay import known_replay
 from analyses.recordings.recover.shares import recorded_shares
 from analyses.reports.animals import COUNTED, report_of_animal
 from analyses.reports.preparation import explanations_of, notes_of
@@ -61,6 +62,7 @@ def analyse(plan: RecordingPlan, results: Results, group: str, ending: str = "")
     found = conclude_session(plan.session, scored)
     choices = shares_by_choice(plan.session, scored, found)
     shares = recorded_shares(plan.session, found, n_sessions=plan.n_sessions, seed=plan.seed)
+    known = known_replay(plan.session, found, n_sessions=plan.n_sessions, seed=plan.seed)
     path, recording = results.folder / f"replay{ending}.nwb", plan.session.recording
     try:
         write_nwb(path, found, recording.origin, recording.digest())
@@ -79,6 +81,7 @@ def analyse(plan: RecordingPlan, results: Results, group: str, ending: str = "")
         "kinds.csv": found.kinds,
         "choices.csv": choices,
         "shares.csv": shares.table,
+        "known_replay.parquet": known,
         "states.csv": found.states,
         "stretches.csv": found.stretches,
         "paths.parquet": found.paths,

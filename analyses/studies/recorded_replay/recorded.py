@@ -7,6 +7,7 @@
 ``kinds.csv``            counts and shares of kinds, by the size of states
 ``choices.csv``          the same under other sizes of states, ends of laps and criteria
 ``shares.csv``           shares of kinds, corrected for replay that this recording would miss
+``known_replay.parquet``  known paths, put into the recording's rest, and what is found of them
 ``paths.parquet``        the course of each stretch
 ``experience.parquet``   the animal's moves between states, which can be fed to learners
 ``spikes.parquet``       the spikes of each event, in cells with place fields

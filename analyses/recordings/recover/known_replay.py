@@ -1,0 +1,128 @@
+"""Known replay of any path along the track, and what is found of it in this recording.
+
+Paths begin anywhere and turn now and then. They are put into the recording's own rest with the
+speeds and the gain of what was found, and searched as its own events are. So a simulated animal can
+lose of its replay what this recording loses (:mod:`analyses.inference.decoding`).
+"""
+
+from __future__ import annotations
+
+import networkx as nx
+import numpy as np
+import pandas as pd
+
+from analyses.recordings.basics.settings import N_SESSIONS
+from analyses.recordings.decide.conclusions import Conclusions
+from analyses.recordings.prepare.session import Session
+from analyses.recordings.recover.injection import facts_of, inject, quiet_rest
+from analyses.recordings.recover.shares import why_not_simulated
+from analyses.recordings.recover.similar_paths import MOST_GAIN, gain_of
+from analyses.sequences import RECORDED
+from analyses.sequences.track import graph_of_log
+from replay.checks import check_whole, typed
+
+N_PATHS = 100
+"""Number of paths in a simulated session."""
+
+COLUMNS = ("path", "states", "along", "found", "found_along")
+_FEW = 5  # sequences, which say little about the speed and gain of replay
+_TURNING, _TURNS = 0.4, 0.15  # share of paths that turn, and how often they do so at each place
+_LONGEST = 30  # places
+_JITTER = 0.1  # standard deviation of the logarithm of speed, so that no path is as another
+
+
+@typed
+def known_replay(
+    session: Session, found: Conclusions, *, n_sessions: int = N_SESSIONS, seed: int = 0
+) -> pd.DataFrame:
+    """Put paths of any kind into a recording's rest, and find them as its own replay.
+
+    Parameters
+    ----------
+    session : Session
+        The recording, as `analyses.recordings.prepare.session.prepare` returns it.
+    found : Conclusions
+        The replay, as `analyses.recordings.find_replay` returns it.
+    n_sessions : int, default 10
+        Number of simulated sessions, with 100 paths each.
+    seed : int, default 0
+        Seed of paths and spikes.
+
+    Returns
+    -------
+    pandas.DataFrame
+        A row for each sequence that was found: `path` (its number), `states, along` (what was
+        replayed, and with which heading), and `found, found_along` (the places and headings of the
+        sequence). A path of which nothing was found has one row with empty ones. The table is
+        empty if nothing could be simulated, or too little was found to know how.
+
+    Raises
+    ------
+    ValueError
+        If `n_sessions` or `seed` is not a whole number of at least 0.
+
+    Examples
+    --------
+    >>> from analyses.recordings import Judgement, find_replay, simulated_recording
+    >>> found = find_replay(simulated_recording(20), judgement=Judgement(other_sizes=()))
+    >>> known = known_replay(found.session, found, n_sessions=1)
+    >>> known["path"].nunique(), bool((known["found"].str.len() > 0).mean() > 0.2)
+    (100, True)
+    """
+    number = check_whole("n_sessions", n_sessions)
+    rng = np.random.default_rng([check_whole("seed", seed), 1])
+    facts, calibration = facts_of(session, found.sequences, found), found.calibration
+    rows: list[tuple[object, ...]] = []
+    if why_not_simulated(session, found, number) or calibration is None or len(facts) < _FEW:
+        return pd.DataFrame(rows, columns=list(COLUMNS))
+    # Of what was found, ends are missed, so that it is shorter in space as in time.
+    pace = (facts["distance"] / facts["lasts"]).to_numpy()
+    gain, joined = gain_of(facts.assign(gain=1.0)), graph_of_log(found.experience)
+    try:
+        rest = quiet_rest(session)
+    except ValueError:  # not all cells were ever observed together
+        number = 0
+    if not 0 < gain < MOST_GAIN or max(dict(joined.degree()).values(), default=0) < 2:
+        number = 0
+    for first in range(0, number * N_PATHS, N_PATHS):
+        walks = [_walk(joined, rng) for _ in range(N_PATHS)]
+        signs = rng.choice([-1, 1], N_PATHS) * (session.headings is not None)
+        along = [[sign] * len(path) for sign, path in zip(signs.tolist(), walks, strict=True)]
+        speed = rng.choice(pace, N_PATHS) * np.exp(_JITTER * rng.standard_normal(N_PATHS))
+        paths = pd.DataFrame({"states": walks, "along": along, "speed": speed})
+        made = inject(
+            session, found.experience, calibration, paths.assign(cut=0.0, length=np.inf), gain,
+            rest, int(rng.integers(2**31)),
+        )  # fmt: skip
+        sequences = made.sequences
+        if "along" not in sequences:  # cells have no heading
+            unknown = [np.zeros(len(states), dtype=np.int64) for states in sequences["states"]]
+            sequences = sequences.assign(along=pd.Series(unknown, sequences.index, dtype=object))
+        by_event = dict([*sequences.groupby("event")])
+        for number_of_path, (event, path, sign) in enumerate(
+            zip(made.event.tolist(), walks, along, strict=True), first
+        ):
+            own = by_event.get(event, sequences.iloc[:0])
+            of_path = (number_of_path, path, sign)
+            rows += [
+                (*of_path, states.tolist(), headings.tolist())
+                for states, headings in own[["states", "along"]].itertuples(index=False)
+            ] or [(*of_path, [], [])]
+    return pd.DataFrame(rows, columns=list(COLUMNS))
+
+
+def _walk(joined: nx.Graph, rng: np.random.Generator) -> list[int]:
+    """Draw a path of three places or more along the track, which may turn now and then."""
+    places, turns = sorted(joined), rng.random() < _TURNING
+    while True:
+        path = [int(rng.choice(places))]
+        n_places = rng.integers(RECORDED.min_length, _LONGEST + 1)
+        while len(path) < n_places:
+            onwards = sorted(set(joined[path[-1]]) - set(path[-2:-1]))
+            if len(path) > 1 and turns and (not onwards or rng.random() < _TURNS):
+                onwards = [path[-2]]
+            if not onwards:
+                break
+            path.append(int(rng.choice(onwards)))
+        if len(path) >= RECORDED.min_length:
+            return path
