@@ -28,6 +28,7 @@ COLUMNS = ("path", "states", "along", "found", "found_along")
 _FEW = 5  # sequences, which say little about the speed and gain of replay
 _TURNING, _TURNS = 0.4, 0.15  # share of paths that turn, and how often they do so at each place
 _LONGEST = 30  # places
+_N_PILOTS = 2  # sessions that choose speed and gain
 _JITTER = 0.1  # standard deviation of the logarithm of speed, so that no path is as another
 
 
@@ -75,25 +76,32 @@ def known_replay(
     rows: list[tuple[object, ...]] = []
     if why_not_simulated(session, found, number) or calibration is None or len(facts) < _FEW:
         return pd.DataFrame(rows, columns=list(COLUMNS))
-    # Of what was found, ends are missed, so that it is shorter in space as in time.
-    pace = (facts["distance"] / facts["lasts"]).to_numpy()
-    gain, joined = gain_of(facts.assign(gain=1.0)), graph_of_log(found.experience)
+    speeds, gain_found = (facts["distance"] / facts["lasts"]).to_numpy(), gain_of(facts)
+    faster, gain, joined = 1.0, gain_found, graph_of_log(found.experience)
     try:
         rest = quiet_rest(session)
     except ValueError:  # not all cells were ever observed together
         number = 0
     if not 0 < gain < MOST_GAIN or max(dict(joined.degree()).values(), default=0) < 2:
         number = 0
-    for first in range(0, number * N_PATHS, N_PATHS):
+    for first in range(-_N_PILOTS * N_PATHS, number * N_PATHS, N_PATHS):
         walks = [_walk(joined, rng) for _ in range(N_PATHS)]
         signs = rng.choice([-1, 1], N_PATHS) * (session.headings is not None)
         along = [[sign] * len(path) for sign, path in zip(signs.tolist(), walks, strict=True)]
-        speed = rng.choice(pace, N_PATHS) * np.exp(_JITTER * rng.standard_normal(N_PATHS))
+        speed = faster * rng.choice(speeds, N_PATHS)
+        speed *= np.exp(_JITTER * rng.standard_normal(N_PATHS))
         paths = pd.DataFrame({"states": walks, "along": along, "speed": speed})
         made = inject(
-            session, found.experience, calibration, paths.assign(cut=0.0, length=np.inf), gain,
-            rest, int(rng.integers(2**31)),
+            session, found.experience, calibration,
+            paths.assign(cut=0.0, length=np.inf, kind="known"), gain, rest,
+            int(rng.integers(2**31)),
         )  # fmt: skip
+        if first < 0:  # until what is found is as fast, and has as many spikes
+            pilot = made.facts().dropna(subset=["distance"])
+            if len(pilot) >= _FEW:
+                faster *= float(np.median(speeds) / (pilot["distance"] / pilot["lasts"]).median())
+                gain *= gain_found / gain_of(pilot)
+            continue
         sequences = made.sequences
         if "along" not in sequences:  # cells have no heading
             unknown = [np.zeros(len(states), dtype=np.int64) for states in sequences["states"]]

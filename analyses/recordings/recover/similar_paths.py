@@ -76,7 +76,7 @@ def inject_similar(
         return None
     rest = quiet_rest(session)
     sequences = found.sequences[found.sequences["kind"].isin(KINDS)]
-    seen = facts_of(session, sequences, found).assign(gain=1.0).reset_index(drop=True)
+    seen = facts_of(session, sequences, found).reset_index(drop=True)
     if seen["kind"].isin(kinds).any():  # others are made of none of these paths
         seen = seen[seen["kind"].isin(kinds)]
     # First, paths as slow as what was found, and more and less so.
@@ -145,8 +145,11 @@ def _chosen(seen: pd.DataFrame, tables: list[pd.DataFrame]) -> Replay:
 
 
 def gain_of(table: pd.DataFrame, weight: float | Floats = 1.0) -> float:
-    """Measure spikes in events, relative to running with their gain along their decoded paths."""
-    expected = table["gain"] * table["expected"]
+    """Measure spikes in events, relative to running along their decoded paths.
+
+    If they were made with a `gain`, this counts as that of running.
+    """
+    expected = table.get("gain", 1.0) * table["expected"]
     with np.errstate(divide="ignore", invalid="ignore"):  # what cannot be is refused later
         return float((weight * table["n_spikes"]).sum() / (weight * expected).sum())
 
