@@ -93,9 +93,10 @@ class KnownReplay(NamedTuple):
         heading = np.bincount(states.owner, replayed.along.flat[rows], minlength=len(path))
         sign = np.sign(heading).astype(np.int64)
         # Of stretches that are the same, one is compared.
-        known: dict[tuple[bytes, bool, int], int] = {}
         keys = zip(states.arrays(), is_whole.tolist(), sign.tolist(), strict=True)
-        number = np.array([known.setdefault((a.tobytes(), b, c), len(known)) for a, b, c in keys])
+        described = [(places.tobytes(), whole, way) for places, whole, way in keys]
+        kinds = {kind: number for number, kind in enumerate(dict.fromkeys(described))}
+        number = np.array([kinds[kind] for kind in described], dtype=np.int64)
         first = np.unique(number, return_index=True)[1]
         n_places = 1 + int(max(states.flat.max(initial=0), self.states.flat.max()))
         made, own = _moves(states.take(first), n_places), _moves(self.states, n_places)

@@ -155,8 +155,8 @@ def explain(
         Number of draws from the priors of each account, at least 20.
     wrong_places : float, optional
         By default, simulated animals lose what `find_replay` loses, if replay was decoded: ends of
-        paths, turns, and short paths; how much is drawn anew for each of them, so that the answer
-        does not depend on it. A number says instead that nothing is lost, and that at most this
+        paths, turns, and short paths. How much is learned from known replay that is put into the
+        recording of `found`; else it is drawn anew for each of them. A number says instead that nothing is lost, and that at most this
         share of replayed places, drawn likewise, is wrong: 0 if replay is known exactly.
     finer : int, default 1
         Half of the simulated animals learn and replay in states so many times finer than those of

@@ -37,7 +37,7 @@ from replay.checks import check_all, check_whole, shown
 from replay.checks.arrays import Floats
 from replay.files import safe_name
 
-_SECONDS_OF_SESSION = 0.3  # to simulate it and to find its replay
+_SECONDS_OF_SESSION = 2.5  # to simulate it and to find its replay, twice
 
 
 EVENTS = "events"

@@ -347,7 +347,8 @@ def find_replay(
     seed : int, default 0
         Seed of the controls.
     n_sessions : int, default 10
-        Number of simulated sessions from which `shares` are corrected; 0: no correction.
+        Number of simulated sessions from which `shares` are corrected, and `explain` learns what
+        decoding loses; 0: neither.
     epochs : iterable of str, optional
         Names of epochs of the recording, `recording.epochs`, to compare; by default none are.
     comparison : path, optional
