@@ -22,6 +22,7 @@ from analyses.findings.accounts import CONTROLS, Account, replay_of_control
 from analyses.findings.priors import Parameter
 from analyses.inference.animals import ReplayingAnimal
 from analyses.inference.moves import differ_from_before, in_described_states, scaled
+from analyses.inference.replayed import Replayed
 from analyses.sequences.reactivations import reactivated_by, reactivations_by_run
 from analyses.sequences.sequences import Columns, Lists
 from analyses.sequences.track import graph_of_log

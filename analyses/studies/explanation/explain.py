@@ -156,8 +156,9 @@ def explain(
     wrong_places : float, optional
         By default, simulated animals lose what `find_replay` loses, if replay was decoded: ends of
         paths, turns, and short paths. How much is learned from known replay that is put into the
-        recording of `found`; else it is drawn anew for each of them. A number says instead that nothing is lost, and that at most this
-        share of replayed places, drawn likewise, is wrong: 0 if replay is known exactly.
+        recording of `found`; else it is drawn anew for each of them. A number says instead that
+        nothing is lost, and that at most this share of replayed places, drawn likewise, is wrong: 0
+        if replay is known exactly.
     finer : int, default 1
         Half of the simulated animals learn and replay in states so many times finer than those of
         `found`, since animals have no states; they are read in these.
