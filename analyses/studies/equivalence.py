@@ -32,6 +32,7 @@ from analyses.intervals import mean_interval
 from analyses.jobs.results import Results
 from analyses.jobs.study import Shown, SizedPlan, Study, drawn, sized
 from analyses.measures.reward_rate import baselines_of
+from replay.checks import typed
 from replay.checks.arrays import Floats
 from replay.experiments import find_experiment
 from replay.parts.pauses import END
@@ -110,6 +111,7 @@ class TreeLikeness(NamedTuple):
     one_outcome: float  # share of the pairs of state and action that have one outcome
 
 
+@typed
 def tree_likeness(graph: nx.MultiDiGraph) -> TreeLikeness:
     """Say how much of a tree a world is, or what was experienced of it.
 
@@ -119,6 +121,11 @@ def tree_likeness(graph: nx.MultiDiGraph) -> TreeLikeness:
         ``mdp.to_networkx()``, or ``log.graph()`` of a run. What can be reached from a start counts;
         a way in is another state from which a state is entered. Terminal states are left out, since
         nothing is learned in them.
+
+    Raises
+    ------
+    TypeError
+        If `graph` is not such a graph.
 
     Examples
     --------
