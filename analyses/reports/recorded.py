@@ -63,8 +63,8 @@ def count_replay(events: pd.DataFrame, calibration: Calibration | None = None) -
     names = {"forward_episode": "forward", "reverse_episode": "reverse", "novel_path": "novel"}
     known = [f"{counts.get(kind, 0)} {name}" for kind, name in names.items()]
     rest = n - int(counts.reindex([*names], fill_value=0).sum())
-    why = events.loc[events["why"] != "", "why"].value_counts() if "why" in events else {}
-    reasons = "; ".join(f"{count} {reason}" for reason, count in why.items())
+    why = events["why"] if "why" in events else pd.Series(dtype=object)
+    reasons = "; ".join(f"{count} {each}" for each, count in why[why != ""].value_counts().items())
     return f"{text}: {', '.join(known)}, {rest} undecided{f' ({reasons})' * bool(reasons)}."
 
 

@@ -103,7 +103,7 @@ def kinds_in_codes_figure(
     ...                       "learner": "prioritized_sweeping", "states": "codes", "share": 0.4})
     >>> mazes = pd.DataFrame({"task": ["maze"], "n": [4]})
     >>> kinds_in_codes_figure(kinds, mazes).axes[0].get_title(loc="left")
-    'Replay of prioritized sweeping'
+    'Replay: Prioritized sweeping'
     """
     columns = ["encoder", "learner", "states", "kind", "share"]
     shares = check_table(kinds, columns, "kinds", empty=False)
@@ -114,7 +114,7 @@ def kinds_in_codes_figure(
     of_mazes = check_table(learned_states, ["task", "n"], "learned_states")["task"] == "maze"
     mazes = count_range(learned_states.loc[of_mazes, "n"], "maze")
     figure, axes = grid(
-        [f"Replay of {label(name).lower()}" for name in learners],
+        [f"Replay: {label(name)}" for name in learners],
         fitting_columns(2, width_cm, _LEAST_CM),
         0.6 + 2 * _ROW * len(_encoders(shares)),
         width_cm=width_cm, legend=[looks[kind] for kind in shown],

@@ -7,7 +7,7 @@ import pandas as pd
 import seaborn.objects as so
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from matplotlib.ticker import FixedLocator, FuncFormatter, NullLocator
+from matplotlib.ticker import FixedLocator, FuncFormatter, NullFormatter, NullLocator
 
 from analyses.plots.layers import draw, draw_curves, nominal
 from analyses.plots.panels import NEW, add_legend, add_own_legend, drawing, fitting_columns, grid
@@ -151,7 +151,13 @@ def discrepancies_figure(differences: pd.DataFrame, *, width_cm: float = FULL_WI
     n = count_range(differences.get("n_mdps", ()), "world")
     n_lines = max(len(rows) / len(_PERIODS) + len(shown), 3)
     figure, axes = grid(
-        [label(experiment) for experiment in experiments],
+        # In a column of a journal, the longest word is wider than a panel.
+        [
+            label(name).replace("intermittent", "inter-mittent")
+            if width_cm < _NARROW
+            else label(name)
+            for name in experiments
+        ],
         len(experiments),
         0.155 * n_lines + 0.5,
         width_cm=width_cm,
@@ -262,6 +268,7 @@ def plot_discrepancy_curves(
     lowest = min(published["mean"].min(), changed["mean"].min())
     ax.set(xscale="log", ylim=(min(-0.1, lowest - 0.05), 1.1), xlabel="Time step")
     ax.set_xlim(changed["time_step"].min(), changed["time_step"].max())
+    ax.xaxis.set_minor_formatter(NullFormatter())
     add_own_legend(
         ax,
         [
