@@ -214,7 +214,10 @@ def explained_maze():
     own = bits[bits["animal"] == "rat 1"]
     paths = {0: [0, 1, 2], 1: [3, 2, 1, 0], 2: [0, 3, 2]}
     places = pd.DataFrame({"state": range(4), "x": [0.0, 0.0, 90.0, 90.0], "y": [0, 90.0, 90, 0]})
-    return own.assign(states=own["sequence"].map(paths)), places, LONG_NAMES[0]
+    names = ["begins at 1", "ends at 2", "goes 0 to 3", "goes 3 to 0 against its heading"]
+    misfits = pd.DataFrame({"feature": [*names, "mean of age"], "value": [0.6, 0.0, 0.6, 0.0, 3.0],
+                            "low": 0.1, "high": 0.3})  # fmt: skip
+    return own.assign(states=own["sequence"].map(paths)), places, LONG_NAMES[0], misfits
 
 
 def explained_statistics():
@@ -413,6 +416,28 @@ def test_a_state_of_a_large_number_takes_no_memory():
     places = places.replace({"state": {places["state"].iloc[-1]: 2_000_000_000}})
     with pytest.raises(ValueError, match="must hold whole numbers from 0 to 10000000; row"):
         plots.explained_maze_figure(sequences, places, *more)
+
+
+def test_what_an_account_does_not_explain_is_where_it_is_on_the_map():
+    """What begins is a dot, what ends a ring, and moves are arrows; more and less differ."""
+    sequences, places, account, misfits = explained_maze()
+    axes = plots.explained_maze_figure(sequences, places, account, misfits).axes
+    assert [ax.get_title(loc="left") for ax in axes][1:3] == [
+        "Unlike its animals",
+        "Surprising, lap 1",
+    ]
+    dot, ring = axes[1].lines
+    assert [*dot.get_xydata()[0]] == [0, 90]
+    assert [*ring.get_xydata()[0]] == [90, 90]
+    assert ring.get_markerfacecolor() == "none"
+    to, back = (each for each in axes[1].texts if not each.get_text())
+    assert (to.xyann, to.xy) == (back.xy, back.xyann)
+    assert [*to.xy] == [90, 0]
+    more, less = dot.get_color(), ring.get_color()
+    assert more != less
+    assert [each.arrowprops["color"] for each in (to, back)] == [more, less]
+    without = plots.explained_maze_figure(sequences, places, account, misfits.tail(1))
+    assert "Unlike its animals" not in [ax.get_title(loc="left") for ax in without.axes]
 
 
 def test_the_page_of_all_findings_has_a_vote_of_each_study(assert_legible):

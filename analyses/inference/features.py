@@ -33,6 +33,9 @@ MEASURES = {
 }
 """What is measured of each sequence."""
 
+PLACED = ("begins at ", "ends at ", "goes ")
+"""How features of places and moves begin; then come the numbers of states."""
+
 UNKNOWN = -2.0
 """A difference between conditions of which one has no sequence."""
 
@@ -143,6 +146,20 @@ def replay_features(replayed: Replayed, places: Places) -> dict[str, float]:
     return {name: round(value, _DIGITS) for name, value in found.items()}
 
 
+def in_words(feature: str) -> str:
+    """Say what a feature means.
+
+    Examples
+    --------
+    >>> in_words("90% of length"), in_words("ends at 3")
+    ('number of places (90 % quantile)', 'ends at 3')
+    """
+    summary, _, measured = feature.partition(" of ")
+    if measured not in MEASURES:
+        return feature
+    return f"{MEASURES[measured]} ({summary.replace('%', ' % quantile')})"
+
+
 def of_condition(sense: str, condition: str, other: str) -> str:
     """Name the feature of a sense in one condition, or in one less that in another.
 
@@ -161,7 +178,7 @@ def lost_bits(rows: pd.DataFrame, others: pd.DataFrame) -> Floats:
     (n_rows, n_others), and 0 if the features say nothing of these. The shares among the features
     are smoothed by one decision, so that the numbers behind them can be had back.
     """
-    names = [name for name in rows if str(name).startswith(("begins at ", "ends at ", "goes "))]
+    names = [name for name in rows if str(name).startswith(PLACED)]
     if not names:
         return np.zeros((len(rows), len(others)))
     words = [str(name).split() for name in names]

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Iterable
 from itertools import pairwise
 from textwrap import fill
+from typing import Any
 
 import numpy as np
 import pandas as pd
 from matplotlib.collections import LineCollection
 from matplotlib.figure import Figure
 
+from analyses.inference.features import PLACED
 from analyses.plots.layers import draw_shares
 from analyses.plots.panels import add_note, drawing, fitting_columns, grid, new_figure
 from analyses.plots.style import FULL_WIDTH, INCH, SMALL, count_range, label, learner_looks
@@ -220,13 +224,19 @@ def identifiability_figure(
 
 _N_SURPRISING = 3  # sequences with panels of their own
 _CORRIDOR, _REPLAYED, _DIVERGING = "0.9", "#aa3377", "RdBu"
+_MORE, _LESS = "#7b3294", "#e66101"
 _PANEL_CM, _FLATTEST = 4.0, 0.15  # height by width
 _LETTERS_A_CM, _GROUP_ROW = 2, 0.24  # of a name a cm; inches
 
 
 @drawing
 def explained_maze_figure(
-    sequences: pd.DataFrame, places: pd.DataFrame, account: str, *, width_cm: float = FULL_WIDTH
+    sequences: pd.DataFrame,
+    places: pd.DataFrame,
+    account: str,
+    misfits: pd.DataFrame | None = None,
+    *,
+    width_cm: float = FULL_WIDTH,
 ) -> Figure:
     """Draw where an account predicts replay better than its best rival, and what surprises it.
 
@@ -236,6 +246,8 @@ def explained_maze_figure(
         The rows of one animal in ``explained.parquet`` and ``places.csv`` of ``replay explain``.
     account : str
         The class of accounts that comes first.
+    misfits : DataFrame, optional
+        The rows of the animal in ``misfits.csv``; places and moves among them are drawn.
 
     Examples
     --------
@@ -267,22 +279,29 @@ def explained_maze_figure(
     position = places.set_index("state")[["x", "y"]].reindex(range(int(places["state"].max()) + 1))
     where = position.to_numpy(dtype=float)
     per_place = bits[best] / [len(states[number]) for number in bits.index]
-    surprising = per_place.sort_values(kind="stable").index[:_N_SURPRISING].tolist()
+    all_misfits: Iterable[Any] = () if misfits is None else misfits.itertuples()
+    unlike = [row for row in all_misfits if str(row.feature).startswith(PLACED)]
+    n_surprising = _N_SURPRISING - bool(unlike)
+    surprising = per_place.sort_values(kind="stable").index[:n_surprising].tolist()
     # The pairs of places that follow one another in any path, each once.
     pairs = [np.sort(np.column_stack((each[:-1], each[1:])), axis=1) for each in states.values()]
     edges = np.unique(np.concatenate(pairs), axis=0)
     better = _difference(states, bits[best] - bits[rival], edges)
     most = float(np.abs(better[:, 0]).max()) or 1.0
-    laps = [f"Surprising, lap {first.loc[number, 'lap'] + 1}" for number in surprising]
+    titles = ["Where accounts differ", *["Unlike its animals"] * bool(unlike)]
+    titles += [f"Surprising, lap {first.loc[number, 'lap'] + 1}" for number in surprising]
     n_columns = fitting_columns(1 + _N_SURPRISING, width_cm, _PANEL_CM)
     width, height = np.ptp(where[~np.isnan(where[:, 0])], axis=0)
     shape = float(np.clip(height / max(width, 1e-9), _FLATTEST, 1.0))
     figure, axes = grid(
-        ["Where accounts differ", *laps], n_columns, 0.3 + shape * width_cm / n_columns / INCH,
+        titles, n_columns, 0.3 + shape * width_cm / n_columns / INCH,
         width_cm=width_cm,
         note=f"A: moves in sequences that {label(best)} predicts better (blue) than "
         f"{label(rival)}, its best rival, or worse (red), by up to {most:.1f} bits a sequence; "
-        f"thin: replayed once or twice. Others: the sequences that surprise {label(best)} most, "
+        "thin: replayed once or twice. "
+        + f"B: where sequences begin (dots), end (rings) and go (arrows), more (purple) or less "
+        f"(orange) than in 90 % of animals of {label(best)}. " * bool(unlike)
+        + f"Others: the sequences that surprise {label(best)} most, "
         f"at {-per_place[surprising[0]]:.1f} bits a place; a dot is the beginning.",
     )  # fmt: skip
     for ax in axes:
@@ -299,7 +318,18 @@ def explained_maze_figure(
     )  # fmt: skip
     shades.set_clim(-most, most)
     axes[0].add_collection(shades)
-    for ax, number in zip(axes[1:], surprising, strict=False):
+    for row in unlike:
+        here = where[[int(number) for number in re.findall(r"\d+", str(row.feature))]]
+        colour = _MORE if row.value > row.high else _LESS
+        if len(here) > 1:
+            axes[1].annotate(
+                "", here[1], here[0],
+                arrowprops={"arrowstyle": "->", "color": colour, "shrinkA": 0, "shrinkB": 0},
+            )  # fmt: skip
+        else:
+            face = colour if str(row.feature).startswith("begins") else "none"
+            axes[1].plot(*here[0], "o", color=colour, markerfacecolor=face, markersize=5)
+    for ax, number in zip(axes[len(titles) - len(surprising) :], surprising, strict=False):
         path = where[states[number]]
         ax.plot(*path.T, color=_REPLAYED, linewidth=1.5)
         ax.plot(*path[0], "o", color="k", markersize=4)

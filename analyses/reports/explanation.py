@@ -8,6 +8,7 @@ from typing import Any
 
 import pandas as pd
 
+from analyses.inference.features import PLACED, in_words
 from analyses.reports.text import cells_in_markdown, listed, markdown, rows_of
 from analyses.tables import LEARNER_LABELS
 
@@ -216,15 +217,15 @@ def _of_animal(
 
 
 def _placed(feature: str, places: pd.DataFrame) -> str:
-    """Say where the states of a feature are, if their positions are known.
+    """Say what a feature means, and where its states are, if their positions are known.
 
     Examples
     --------
     >>> _placed("goes 0 to 1", pd.DataFrame({"state": [0, 1], "x": [4.0, 19.0], "y": [0.0, 0.0]}))
     'goes 0 to 1 (4, 0 to 19, 0 cm)'
     """
-    if not len(places) or not feature.startswith(("begins at ", "ends at ", "goes ")):
-        return feature
+    if not len(places) or not feature.startswith(PLACED):
+        return in_words(feature)
     where = places.set_index("state").loc[[int(n) for n in re.findall(r"\d+", feature)]]
     named = " to ".join(f"{row.x:.0f}, {row.y:.0f}" for row in rows_of(where))
     return f"{feature} ({named} cm)"

@@ -18,7 +18,7 @@ import pandas as pd
 
 from analyses.inference.animals import FEW_SEQUENCES, ReplayingAnimal
 from analyses.inference.conditions import senses_by_condition
-from analyses.inference.features import UNKNOWN, measure, of_condition, replay_features
+from analyses.inference.features import PLACED, UNKNOWN, measure, of_condition, replay_features
 from analyses.inference.likelihood import ceiling_bits, held_out_bits, walk_bits
 from analyses.inference.model_choice import (
     ModelChoice,
@@ -41,7 +41,7 @@ from replay.log.backups import PHASES
 from replay.log.event_log import EventLog
 
 SURE = 0.9
-_N_MISFITS, _TINY = 8, 1e-9
+_N_MISFITS, _TINY = 8, 1e-9  # of places and moves, and of others
 _LEAST_OF_CEILING = 0.1
 
 
@@ -239,7 +239,10 @@ def _parameters(
 
 
 def _misfits(simulated: pd.DataFrame, own: pd.DataFrame) -> pd.DataFrame:
-    """List the features in which an animal lies farthest outside of what a class simulates."""
+    """List the features in which an animal lies farthest outside of what a class simulates.
+
+    Those of places and moves are drawn on a map, so that they are listed beside the others.
+    """
     low, middle, high = simulated.quantile([0.05, 0.5, 0.95]).to_numpy()
     value = own[simulated.columns].to_numpy()[0]
     width = np.maximum(np.where(value > middle, high - middle, middle - low), _TINY)
@@ -250,8 +253,10 @@ def _misfits(simulated: pd.DataFrame, own: pd.DataFrame) -> pd.DataFrame:
         }
     )  # fmt: skip
     outside = table[(value < low - _TINY) | (value > high + _TINY)]
-    ordered: pd.DataFrame = outside.sort_values("distance", ascending=False, kind="stable")
-    return ordered.head(_N_MISFITS)
+    ordered = outside.sort_values("distance", ascending=False, kind="stable")
+    is_placed = ordered["feature"].str.startswith(PLACED)
+    found: pd.DataFrame = ordered.groupby(is_placed, sort=False).head(_N_MISFITS)
+    return found
 
 
 def _by_condition(

@@ -386,7 +386,7 @@ def _draw(results: Results) -> Iterator[tuple[str, Figure]]:
     )
     from analyses.plots.recorded import predictions_figure
 
-    names = ("verdicts", "probabilities", "group", "places")
+    names = ("verdicts", "probabilities", "group", "places", "misfits")
     tables = {name: results.read(f"{name}.csv") for name in names}
     yield "explanation", explanation_figure(tables["probabilities"], tables["verdicts"])
     sequences = results.read("explained.parquet")
@@ -397,7 +397,8 @@ def _draw(results: Results) -> Iterator[tuple[str, Figure]]:
     account = tables["verdicts"].set_index("animal")["account"]
     for name, places in tables["places"].groupby("animal", sort=False):
         own = sequences[sequences["animal"] == name]
-        figure = explained_maze_figure(own, places, str(account[name]))
+        unlike = tables["misfits"][tables["misfits"]["animal"] == name]
+        figure = explained_maze_figure(own, places, str(account[name]), unlike)
         yield f"explained_maze_{name}" if several else "explained_maze", figure
     predictions = results.read("predictions.csv")
     animals = predictions["animal"].unique().tolist()
