@@ -973,3 +973,21 @@ class TestRealRecordings:
         assert len(found.spikes) == 60
         assert len(found.events) == 166
         assert found.graph.number_of_edges() == 7
+
+
+def test_a_place_of_lost_tracking_is_named(tmp_path):
+    """A place to which the animal jumps; a long rest at one place is none."""
+    time = np.arange(0.0, 100.0, 0.1)
+    place = np.column_stack([50 - 50 * np.cos(time), 0 * time])
+    place[400:500] = place[400]  # it rests
+
+    def described(position):
+        np.savez(tmp_path / "mine.npz", position_time=time, position_xy=position)
+        return " ".join(describe_file(tmp_path / "mine.npz"))
+
+    assert "jumps" not in described(place)
+    lost = np.where(np.sin(3 * time[:, None]) > 0.5, (-1.0, -400.0), place)
+    share = np.mean(lost[:, 1] == -400)
+    assert f"{share:.0%} of these positions are (-1, -400), to which the animal jumps" in described(
+        lost
+    )

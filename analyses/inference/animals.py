@@ -341,12 +341,15 @@ def _notes(animal: ReplayingAnimal, reactivated: Columns) -> list[str]:
             "accounts have nothing to replay; they are compared with what accounts replay in the "
             "first lap."
         )
-    n_after = len(np.unique(reactivated["event"][reactivated["time"] > steps["time"][-1]]))
+    late = reactivated["time"] > steps["time"][-1]
+    n_after = len(np.unique(reactivated["event"][late]))
     if n_after:
+        phases = ", ".join(f"`{PHASES[phase]}`" for phase in np.unique(reactivated["phase"][late]))
         notes.append(
             f"{name}: {n_after:,} of {n_events:,} replay events come after its last move, at "
-            f"{steps['time'][-1]:,.0f} s; they are compared with what accounts replay in its last "
-            "lap. If it did not rest then, check that both times are on one clock."
+            f"{steps['time'][-1]:,.0f} s, in the phase {phases}; they are compared with what "
+            "accounts replay in its last lap. If it did not rest then, check that both times are "
+            "on one clock."
         )
     if n_sequences < FEW_SEQUENCES:
         notes.append(

@@ -50,6 +50,7 @@ if TYPE_CHECKING:
 
 
 _MOST_VALUES = 8
+_OFTEN, _FAR = 0.01, 0.2  # of positions; of the extent of all others
 _RATES = f"{LOWEST_RATE:g} to {HIGHEST_RATE:g} Hz"
 
 
@@ -112,6 +113,8 @@ def describe_file(
             what = f"not read, {each}" if is_remark(each) else _size(each)
             is_told = key in known or is_remark(each)
             lines.append(f"Array {key}: {what}" + ("." if is_told else "; it is not used."))
+            if key == "position_xy":
+                lines += _lost(each)
     elif ending in NETCDF:
         lines = [
             f"Variable {key}: {_size(each)} ({', '.join(map(str, each.dims))})."
@@ -167,7 +170,10 @@ def _of_nwb(file: NWBFile, name: str) -> tuple[list[str], list[dict[str, str]]]:
     """Describe an NWB file; also return what could be chosen, the best first."""
     choice = {}
     series = series_of(file)
-    lines = [f"Position {key}: {_size(each.data)}, {each.unit}." for key, each in series.items()]
+    lines = []
+    for key, each in series.items():
+        lines.append(f"Position {key}: {_size(each.data)}, {each.unit}.")
+        lines += _lost(each.data)
     if len(series) > 1:
         choice["position"] = ",".join(default_series(series))
     lines += [
@@ -253,6 +259,28 @@ def _of_units(file: NWBFile) -> Iterator[str]:
             if values.dtype.kind in "USb" and len(each) <= _MOST_VALUES:
                 listed = ", ".join(f"{n} of {one}" for one, n in zip(each, counts, strict=True))
                 yield f"Units{of} by {key}: {listed}."
+
+
+def _lost(values: Any) -> Iterator[str]:
+    """Name a place at which the animal is often, but only by jumps: its tracking was lost there."""
+    places = np.asarray(values)
+    if places.ndim != 2 or places.dtype.kind not in "fiu":
+        return
+    known = places[np.isfinite(places).all(axis=1)].astype(float)
+    each, counts = np.unique(known, axis=0, return_counts=True)
+    if len(each) == 0:
+        return
+    place = each[counts.argmax()]
+    is_there = (known == place).all(axis=1)
+    before = np.flatnonzero(is_there[1:] & ~is_there[:-1])
+    if is_there.mean() < _OFTEN or not len(before):
+        return
+    extent = np.ptp(known[~is_there], axis=0).max()
+    if np.median(np.linalg.norm(known[before] - place, axis=1)) > _FAR * extent:
+        yield (
+            f"{is_there.mean():.0%} of these positions are ({', '.join(f'{x:g}' for x in place)}), "
+            "to which the animal jumps: its tracking was lost there. Leave these rows out."
+        )
 
 
 def _size(values: NDArray[Any]) -> str:
