@@ -5,11 +5,19 @@ from itertools import pairwise
 import networkx as nx
 import numpy as np
 import pytest
+from figure_of_eight import EIGHT
 from hypothesis import given
 from hypothesis import strategies as st
 
 from analyses.recordings.basics.binned_track import cut_track, project
-from replay.worlds.tracks import make_circular_track, make_track_graph, make_wtrack
+from analyses.recordings.basics.linearised_track import linearise
+from replay.worlds.tracks import (
+    make_circular_track,
+    make_linear_track,
+    make_tmaze_track,
+    make_track_graph,
+    make_wtrack,
+)
 
 
 def fine_distances(graph, bins, positions):
@@ -102,3 +110,28 @@ def test_a_track_is_walked_both_ways():
         cut_track(make_wtrack(), 0)
     with pytest.raises(ValueError, match="pairs"):
         project(cut_track(make_wtrack()), [1.0, 2.0])
+
+
+@pytest.mark.parametrize(
+    "graph",
+    [EIGHT, make_linear_track(), make_tmaze_track(), make_wtrack(), make_circular_track()],
+    ids=["eight", "line", "t", "w", "ring"],
+)
+def test_a_line_holds_each_corridor_once(graph):
+    track = cut_track(graph, 5.0)
+    line = linearise(track)
+    np.testing.assert_allclose(line.high - line.low, track.width)
+    order = np.argsort(line.low)
+    assert (line.low[order][1:] >= line.high[order][:-1] - 1e-9).all()
+    # Two bins that touch in the drawing touch on the track.
+    touch = line.low[order][1:] - line.high[order][:-1] < 1e-6
+    apart = track.distance[order[:-1], order[1:]]
+    widths = (track.width[order[:-1]] + track.width[order[1:]]) / 2
+    np.testing.assert_allclose(apart[touch], widths[touch])
+    assert len(line.nodes) == len(track.edges) + 1 + np.count_nonzero(~touch)
+
+
+def test_a_figure_of_eight_needs_no_gap():
+    line = linearise(cut_track(EIGHT, 5.0))
+    assert line.length == pytest.approx(3 * 90 + 4 * 50)
+    assert [name for _, name in line.nodes] == ["0", "1", "2", "3", "0", "5", "4", "1"]

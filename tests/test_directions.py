@@ -2,7 +2,21 @@
 
 import numpy as np
 import pytest
-from replay_tables import LEFT, RIGHT, compute, eight, replays, sequence, track
+from replay_tables import (
+    LEFT,
+    OUT_LEFT,
+    OUT_RIGHT,
+    RIGHT,
+    W,
+    compute,
+    eight,
+    replays,
+    sequence,
+    track,
+    w_track,
+)
+
+from analyses.measures import STATISTICS
 
 
 def test_reverse_share_counts_directional_sequences_of_five_places():
@@ -84,3 +98,73 @@ def test_offline_direction():
     assert compute(
         "forward_minus_reverse_at_rest", replays(track(), [*sequences, sequence(*FIVE)])
     ) == (0.5, 0, 4)
+
+
+@pytest.mark.parametrize("sign", [1, -1])
+def test_side_just_run_and_run_next(sign):
+    """From a side well: outward sequences to its own arm and the other; the same inward."""
+    own, other = (OUT_LEFT, OUT_RIGHT)[::sign]
+    place = own[-1]
+    past = [own[::-1]] * 3 + [other[::-1]] + [own[:4][::-1]]
+    future = [own[::-1]] * 2 + [other[::-1]]
+    sequences = [sequence(*path, direction="reverse", place=place) for path in past]
+    sequences += [sequence(*path, direction="forward", place=place) for path in future]
+    laps = [{"start": W["C0"], "end": place}, {"episode": 1, "start": place, "end": W["C0"]}]
+    tables = replays(w_track(), sequences, laps=laps)
+    assert compute("past_minus_other_path_side", tables, min_length=4) == (
+        pytest.approx(2 / 5),
+        0,
+        5,
+    )
+    assert compute("future_minus_other_path_side", tables) == (pytest.approx(1 / 3), 0, 3)
+    assert np.isnan(compute("past_minus_other_path_centre", tables)[0])
+
+
+def test_sides_at_the_centre_well():
+    """The last lap came from the right, the next one goes left."""
+    laps = [{"start": W["R0"], "end": W["C0"]}, {"episode": 1, "start": W["C0"], "end": W["L0"]}]
+    next_one = {"place": W["C0"], "phase": "start", "episode": 1}
+    sequences = [sequence(*OUT_LEFT, **next_one)] * 3 + [sequence(*OUT_RIGHT, **next_one)]
+    # A reverse sequence out of the centre is a path in, read as it was run.
+    sequences += [sequence(*OUT_RIGHT, direction="reverse", place=W["C0"])] * 2
+    sequences += [sequence(*OUT_LEFT, direction="reverse", **next_one)]
+    tables = replays(w_track(), sequences, laps=laps)
+    assert compute("future_minus_other_path_centre", tables) == (0.5, 0, 4)
+    assert compute("past_minus_other_path_centre", tables) == (pytest.approx(1 / 3), 0, 3)
+
+
+CONGRUENCE = [name for name in STATISTICS if "_of_past" in name or "_of_future" in name]
+
+
+@pytest.mark.parametrize(
+    ("well", "path", "direction", "name"),
+    [
+        ("C0", OUT_LEFT[::-1], "reverse", "reverse_of_past_paths_centre"),
+        ("C0", OUT_LEFT, "forward", "forward_of_future_paths_centre"),
+        ("L0", OUT_RIGHT, "reverse", "reverse_of_past_paths_side"),
+        ("R0", OUT_RIGHT[::-1], "forward", "forward_of_future_paths_side"),
+    ],
+)
+def test_congruence(well, path, direction, name):
+    """The path is as it was run: a reverse sequence lists it backwards."""
+    listed = {"forward": path, "reverse": path[::-1]}
+    other = {"forward": "reverse", "reverse": "forward"}[direction]
+    place = W[well]
+    sequences = [sequence(*listed[direction], direction=direction, place=place)] * 3
+    sequences += [sequence(*listed[other], direction=other, place=place)]
+    tables = replays(w_track(), sequences)
+    assert compute(name, tables) == (0.75, 0.5, 4)
+    assert compute(name.rsplit("_", 1)[0], tables) == (0.75, 0.5, 4)
+    for other in CONGRUENCE:
+        assert name.startswith(other) or np.isnan(compute(other, tables)[0]), other
+
+
+def test_congruence_is_told_at_wells_only():
+    sequences = [sequence(*OUT_LEFT, direction="forward", place=W["X"])]
+    assert np.isnan(compute("forward_of_future_paths", replays(w_track(), sequences))[0])
+    assert np.isnan(compute("forward_of_future_paths", replays(track(), sequences))[0])
+
+
+def test_labels_name_the_well():
+    for name, where in (("", "at a well"), ("_side", "at a side well")):
+        assert STATISTICS[f"reverse_of_past_paths{name}"].label.endswith(where)
