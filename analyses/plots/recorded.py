@@ -34,23 +34,33 @@ from analyses.tables import KINDS
 from replay.checks import check_choice, check_column, check_number, check_table, shown
 from replay.checks.arrays import Ints
 
-_COLOURS = ("#000000", "#6e6e6e", "#a0a0a0", "#44aa77", "#aa3377", "#e69f00")  # of sizes
-_FEWEST = 5  # events, of fewer than which a share says nothing
-_MARKERS = "osD^v*"
+_RECORDED, _PUBLISHED, _ACCOUNT = "#aa3377", "#e69f00", "black"
+_CONTROL, _CONTROL_OF_ANIMAL = "0.6", "#888888"
+_SIZE_COLOURS = ("#000000", "#6e6e6e", "#a0a0a0", "#44aa77", "#aa3377", "#e69f00")
+_SIZE_MARKERS = "osD^v*"
 _APART = 0.15  # rows, between points of different sizes of states
+_FEWEST = 5  # events, of fewer than which a share says nothing
 _KINDS = (*KINDS, "no_sequence")
 _EVENT_LOOKS: dict[str, Look] = {
     "candidates": {"label": "Candidate events", "color": "0.75"},
     "replay": {"label": "Replay", "color": "#222222"},
 }
-_CHANCE: Look = {"label": "By chance", "color": "#aa3377", "linestyle": "none", "marker": "|"}
+_CHANCE: Look = {"label": "By chance", "color": _RECORDED, "linestyle": "none", "marker": "|"}
 _MEASURES = {
     "candidates_per_minute": "Candidate events\nper minute",
     "replay_per_minute": "Replay events\nper minute",
     "replay_share": "Replay, share\nof candidates",
 }
-_REPLAY = "#aa3377"
 _TICKS = (-100, -20, -5, 0, 5, 10, 20, 100, 500)  # nats
+_COMPARED = ["statistic", "label", "value", "account", "is_control"]
+_COMPARED += ["predicted_low", "predicted", "predicted_high"]
+_COLUMNS = [*_COMPARED, "ci_low", "ci_high", "finding", "source", "task"]
+_COLUMNS += ["published", "published_low", "published_high"]
+_ROW, _ROW_OF_ANIMAL = 0.09, 0.1  # inches, of an account
+_TALLEST = 8.6  # inches, of a figure
+_MOST_ROWS = 2  # of panels, so that a figure fits on a page
+_N_COLUMNS, _LINE, _LONG_NAME = 5, 20, 22  # panels side by side, and letters
+_NAMES, _PANEL, _WIDEST = 3.3, 2.5, 3.5  # cm
 
 
 @drawing
@@ -90,11 +100,11 @@ def plot_recorded_kinds(
     for number, size in enumerate(sizes):
         own = table[table["state_size"] == size].set_index("kind").reindex(_KINDS)
         place = np.arange(len(_KINDS)) + _APART * (number - (len(sizes) - 1) / 2)
-        colour = _COLOURS[number % len(_COLOURS)]
+        colour = _SIZE_COLOURS[number % len(_SIZE_COLOURS)]
         if not is_few:
             ax.hlines(place, own["ci_low"], own["ci_high"], color=colour, linewidth=1)
         ax.plot(
-            own["n" if is_few else "share"], place, _MARKERS[number % len(_MARKERS)],
+            own["n" if is_few else "share"], place, _SIZE_MARKERS[number % len(_SIZE_MARKERS)],
             color=colour, markersize=3, label=f"{size:g} cm", clip_on=False,
         )  # fmt: skip
     ax.set_yticks(range(len(_KINDS)), [label(kind) for kind in _KINDS])
@@ -323,14 +333,14 @@ def plot_recorded_evidence(
     rng = np.random.default_rng(0)  # dots are scattered across their row, the same way each time
     for row, values in enumerate(each.to_numpy(dtype=float) for each in rows):
         place = row + rng.uniform(-0.3, 0.3, len(values))
-        colours = np.where(own["is_replay"].astype(bool), _REPLAY, "black") if row == 0 else "0.5"
+        colours = np.where(own["is_replay"].astype(bool), _RECORDED, "black") if row == 0 else "0.5"
         ax.scatter(values, place, s=4, c=colours, linewidths=0, rasterized=True)
         if row and len(values):
             most = np.quantile(values, 0.95, method="higher")
             ax.plot([most, most], [row - 0.38, row + 0.38], color="black", linewidth=1.2)
         share = np.mean(values >= least) if len(values) else np.nan
         ax.text(1.02, row, f"{share:.1%}", transform=ax.get_yaxis_transform(), va="center")
-    ax.axvline(least, color=_REPLAY, linewidth=0.8, zorder=0)
+    ax.axvline(least, color=_RECORDED, linewidth=0.8, zorder=0)
     ax.axhline(0.5, color="0.8", linewidth=0.6, zorder=0)
     ax.set_yticks(range(len(rows)), ["Events", *(n.replace("_", " ").capitalize() for n in names)])
     ax.set_ylim(len(rows) - 0.5, -0.5)
@@ -370,18 +380,6 @@ def recorded_evidence_figure(
     return figure
 
 
-_COLUMNS = ["statistic", "label", "value", "ci_low", "ci_high", "finding", "source", "task"]
-_COLUMNS += ["published", "published_low", "published_high", "account", "is_control"]
-_COLUMNS += ["predicted_low", "predicted", "predicted_high"]
-_HERE, _PUBLISHED, _ACCOUNT, _CONTROL = "#aa3377", "#e69f00", "black", "0.6"
-_ROW, _N_COLUMNS, _LINE = 0.09, 5, 20
-_MOST_ROWS = 2  # of panels, so that a figure fits on a page
-_NAMES, _PANEL, _WIDEST = 3.3, 2.5, 3.5  # cm
-# Of the predictions for one animal:
-_EXPLAINING, _EXPLAINED_CONTROL, _LONG_NAME = "black", "#888888", 22
-_PREDICTED_ROW, _TALLEST = 0.1, 8.6  # inches
-
-
 @drawing
 def plot_beside_accounts(
     table: pd.DataFrame, ax: Axes = NEW, *, width_cm: float = COLUMN_WIDTH
@@ -413,9 +411,9 @@ def plot_beside_accounts(
         ax.axvspan(low, high, color=_PUBLISHED, alpha=0.25, linewidth=0)
         ax.axvline(first["published"], color=_PUBLISHED, linewidth=1, linestyle="--")
     if not np.isnan(first["ci_low"]):
-        ax.axvspan(first["ci_low"], first["ci_high"], color=_HERE, alpha=0.2, linewidth=0)
+        ax.axvspan(first["ci_low"], first["ci_high"], color=_RECORDED, alpha=0.2, linewidth=0)
     place = np.arange(len(rows))
-    _draw_ranges(rows, place, ax, _ACCOUNT, _CONTROL, _LINE)
+    _draw_ranges(rows, place, ax, _CONTROL, _LINE)
     ax.set_yticks(place, [label(str(name)) for name in rows["account"]])
     ax.set_ylim(len(rows) - 0.5, -0.5)
     task = fill(label(str(first["task"])), _LINE, break_long_words=False)
@@ -455,7 +453,7 @@ def _figure(rows: pd.DataFrame, n_columns: int, width_cm: float) -> Figure:
     findings = list(dict.fromkeys(rows["finding"]))
     published: list[Look] = [{"label": "Published", "color": _PUBLISHED, "linestyle": "--"}]
     looks: list[Look] = [
-        {"label": "Recorded", "color": _HERE, "linestyle": "-"},
+        {"label": "Recorded", "color": _RECORDED, "linestyle": "-"},
         *(published if rows["published"].notna().any() else []),
         {"label": "Account, 90 % of studies", "color": _ACCOUNT, "marker": "o"},
         {"label": "Control", "color": _CONTROL, "marker": "o", "markerfacecolor": "white"},
@@ -502,9 +500,7 @@ def predictions_figure(predictions: pd.DataFrame, *, width_cm: float = FULL_WIDT
     >>> predictions_figure(pd.DataFrame([row])).axes[0].get_xlabel()
     'Local replay'
     """
-    needed = ["statistic", "label", "value", "account", "is_control"]
-    needed += ["predicted_low", "predicted", "predicted_high"]
-    rows = check_table(predictions, needed, "predictions", empty=False)
+    rows = check_table(predictions, _COMPARED, "predictions", empty=False)
     accounts = rows.drop_duplicates("account").sort_values("is_control", kind="stable")
     place = {name: k for k, name in enumerate(accounts["account"])}
     columns = ["value", "predicted_low", "predicted_high"]
@@ -513,16 +509,16 @@ def predictions_figure(predictions: pd.DataFrame, *, width_cm: float = FULL_WIDT
     statistics = [name for name in dict.fromkeys(rows["statistic"]) if varies[name]]
     # What is the same for all says nothing, but a figure needs a panel.
     statistics = statistics or list(varies.index)
-    height = 0.95 + _PREDICTED_ROW * len(place)
+    height = 0.95 + _ROW_OF_ANIMAL * len(place)
     n_columns = fitting_columns(_N_COLUMNS, width_cm - _NAMES, _PANEL)
     n_rows = max(int((_TALLEST - 0.6) / height), 1)
     drawn = statistics[: n_columns * n_rows]
     legend: list[Look] = [
-        {"label": "This animal", "color": _HERE, "linestyle": "-"},
-        {"label": "Account, 90 % of its animals", "color": _EXPLAINING, "marker": "o"},
+        {"label": "This animal", "color": _RECORDED, "linestyle": "-"},
+        {"label": "Account, 90 % of its animals", "color": _ACCOUNT, "marker": "o"},
         {
             "label": "Control",
-            "color": _EXPLAINED_CONTROL,
+            "color": _CONTROL_OF_ANIMAL,
             "marker": "o",
             "markerfacecolor": "white",
         },
@@ -539,7 +535,7 @@ def predictions_figure(predictions: pd.DataFrame, *, width_cm: float = FULL_WIDT
     for ax, name in zip(axes, drawn, strict=True):
         own = rows[rows["statistic"] == name]
         y = own["account"].map(place).to_numpy()
-        _draw_ranges(own, y, ax, _EXPLAINING, _EXPLAINED_CONTROL, _LONG_NAME)
+        _draw_ranges(own, y, ax, _CONTROL_OF_ANIMAL, _LONG_NAME)
     # Rows are as tall as one line.
     names = [label(str(name)) for name in place]
     n_letters = _LONG_NAME - 1
@@ -549,14 +545,12 @@ def predictions_figure(predictions: pd.DataFrame, *, width_cm: float = FULL_WIDT
     return figure
 
 
-def _draw_ranges(
-    rows: pd.DataFrame, y: Ints, ax: Axes, account: str, control: str, letters: int
-) -> None:
+def _draw_ranges(rows: pd.DataFrame, y: Ints, ax: Axes, control: str, letters: int) -> None:
     """Draw a value as a line, and the ranges that accounts and controls predict, one a row."""
     is_control = rows["is_control"].astype(bool)
-    colours = np.where(is_control, control, account).tolist()
-    faces = np.where(is_control, "white", account).tolist()
-    ax.axvline(rows["value"].iloc[0], color=_HERE, linewidth=1.2)
+    colours = np.where(is_control, control, _ACCOUNT).tolist()
+    faces = np.where(is_control, "white", _ACCOUNT).tolist()
+    ax.axvline(rows["value"].iloc[0], color=_RECORDED, linewidth=1.2)
     ax.hlines(y, rows["predicted_low"], rows["predicted_high"], colors=colours, linewidth=1)
     ax.scatter(rows["predicted"], y, c=faces, edgecolors=colours, linewidths=0.7, s=7, zorder=3)
     text = " ".join(str(rows["label"].iloc[0]).split())

@@ -118,8 +118,9 @@ def kinds_in_codes_figure(
         fitting_columns(2, width_cm, _LEAST_CM),
         0.6 + 2 * _ROW * len(_encoders(shares)),
         width_cm=width_cm, legend=[looks[kind] for kind in shown],
-        note=f"{mazes}. The kind of each event's longest sequence: above in the codes that the "
-        "learner knows, below in the places that the codes stand for.",
+        note=(f"{mazes}. " if mazes else "")
+        + "The kind of each event's longest sequence: above in the codes that the learner knows, "
+        "below in the places that the codes stand for.",
     )  # fmt: skip
     for ax, name in zip(axes, learners, strict=True):
         rows = shares[shares["learner"] == name]
