@@ -171,9 +171,11 @@ def replays_by_jump(
     tables = all_laps.pauses(), all_laps.table, _reactivations(all_laps.animals, reactivated)
     made = {}
     for detection in criteria:
-        found, owner = (
-            _all_chains(chained) if of_chains else _all_place_sequences(alike, track, detection)
-        )
+        if of_chains:
+            found = Sequences.concat(chained)
+            owner = np.repeat(np.arange(len(chained)), [len(each["event"]) for each in chained])
+        else:
+            found, owner = _all_place_sequences(alike, track, detection)
         table = _sequences_table(task, track, all_laps, found, owner)
         made[detection.largest_jump] = Replays(
             table, found["states"], *tables, task, counts, detection
@@ -209,12 +211,6 @@ class _Alike(NamedTuple):
     steps: Columns
     experience: Experience
     reactivated: list[Columns]
-
-
-def _all_chains(chained: list[Sequences]) -> tuple[Sequences, Ints]:
-    """Take the chains of all animals together; also say which animal each is of, from 0."""
-    n_chains = [len(found["event"]) for found in chained]
-    return Sequences.concat(chained), np.repeat(np.arange(len(chained)), n_chains)
 
 
 def _all_place_sequences(

@@ -211,14 +211,15 @@ class Experience:
 
     def pieces_of_sequences(
         self, symbol: Int32s, back_symbol: Int32s, begin: Ints, limit: Ints
-    ) -> tuple[Int32s, Int32s, Int32s]:
+    ) -> tuple[Int32s, Int32s, Int32s, Bools]:
         """Stitch sequences of moves from the fewest experienced pieces, each in either direction.
 
         Sequence `i` has the moves from ``begin[i]`` up to ``begin[i + 1]``, and the first
         ``limit[i]`` moves of the run count for it. `symbol` and `back_symbol` are those of each
         move and of its reverse, -1 where it may not be read so. Returns the number of pieces of
         each sequence, 0 if a move was never made; and of all pieces, one sequence after the other,
-        the move of the sequence after which each ends, and the latest episode that contains it.
+        the move of the sequence after which each ends, the latest episode that contains it, and
+        whether it was run backwards then.
         """
         end, forward, backward = (np.empty(len(symbol), dtype=np.int32) for _ in range(3))
         pieces = _ReadPieces(np.empty(len(limit), dtype=np.int32), end, forward, backward)
@@ -227,7 +228,7 @@ class Experience:
         is_run, by = node > 0, np.broadcast_to(np.repeat(limit, pieces.number), node.shape)
         episode: Int32s = np.full(node.shape, -1, dtype=np.int32)
         episode[is_run] = self.latest_episodes(node[is_run], by[is_run])
-        return pieces.number, end[:n_all], episode.max(axis=0)
+        return pieces.number, end[:n_all], episode.max(axis=0), episode[1] > episode[0]
 
 
 @jitable
@@ -482,27 +483,17 @@ def experienced_pieces(
     """Split a path into the least number of experienced pieces, each read in either direction.
 
     `moves`, the labels of :func:`analyses.place_sequences`, rule out one of them where a heading is
-    told.
+    known. Of a path that was run in both directions, the later run is what it repeats.
     """
-    path = [int(state) for state in states]
-    found: list[ExperiencedPiece] = []
-    begin, last = 0, len(path) - 1
-    while begin < last:
-        best: ExperiencedPiece | None = None
-        for end in range(begin + 1, last + 1):
-            part, labels = path[begin : end + 1], set((moves or ())[begin:end])
-            ahead, back = experience.pieces(part, step), experience.pieces(part[::-1], step)
-            read = ((ahead, False, "backward"), (back, True, "forward"))
-            whole = [
-                (each, way) for each, way, other in read if len(each) == 1 and other not in labels
-            ]
-            if not whole:
-                break
-            # Of a path that was run in both directions, the later run is what it repeats.
-            (piece,), backward = max(whole, key=lambda each: each[0][0].episode)
-            best = ExperiencedPiece(begin, end, piece.episode, backward)
-        if best is None:
-            return []
-        found.append(best)
-        begin = best.end
-    return found
+    path = np.array(states, dtype=np.int32)
+    ahead = experience.symbols(path[:-1], path[1:])
+    back = experience.symbols(path[1:], path[:-1])
+    if moves:
+        ahead = np.where(np.array(moves) == "backward", _NOWHERE, ahead)
+        back = np.where(np.array(moves) == "forward", _NOWHERE, back)
+    limit = experience.n_moves if step is None else experience.moves_by(step)
+    _, *pieces = experience.pieces_of_sequences(
+        ahead, back, np.array([0, len(path) - 1]), np.atleast_1d(limit)
+    )
+    ends, episodes, backward = (each.tolist() for each in pieces)
+    return list(map(ExperiencedPiece, [0, *ends[:-1]], ends, episodes, backward))

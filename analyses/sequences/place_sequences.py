@@ -241,7 +241,7 @@ def classified_places(
     label, symbol, back_symbol = _label_moves(experience, moves, limit, heading)
     direction = _directions(label, moves)
 
-    n_pieces, piece_end, piece_episode = experience.pieces_of_sequences(
+    n_pieces, piece_end, piece_episode, _ = experience.pieces_of_sequences(
         symbol, back_symbol, moves.begin, limit
     )
     end_state = states.flat[np.repeat(states.begin[:-1], n_pieces) + piece_end]

@@ -38,7 +38,9 @@ from replay.checks.arrays import Floats
 from replay.files import safe_name
 
 _SECONDS_OF_SESSION = 2.5  # to simulate it and to find its replay, twice
-
+_SECONDS_OF_EVENT = 0.02  # beside the evidence for travel
+_BESIDE_EVIDENCE = 1.2  # the cost of decoding, in that of the evidence for travel
+_SAMPLE = 8, 25  # events, and time bins of each, whose evidence is timed
 
 EVENTS = "events"
 """The only group of pieces of one recording: blocks of its events."""
@@ -262,16 +264,15 @@ def cost_of(plans: Sequence[tuple[RecordingPlan, int]]) -> WorkCost:
         if session.counts:
             n_states = session.travel_rates.shape[1]
             model = travel_model(session.track, session.time_bin, n_states)
-            flat = np.zeros((8, 25, n_states))
-            travel_evidence(flat[:1, :2], model)
+            flat = np.zeros((*_SAMPLE, n_states))
+            travel_evidence(flat[:1, :2], model)  # compiles
             start = process_time()
             travel_evidence(flat, model)
-            each = (process_time() - start) / (len(flat) * flat.shape[1])
+            per_bin = _BESIDE_EVIDENCE * (process_time() - start) / np.prod(_SAMPLE)
             others = (len(CONTROLS) - 1) * judgement.n_controls
-            seconds += 1.2 * each * n_bins * (2 + judgement.n_shuffles + others)
-        own = len(session.events) * share
-        seconds += 0.02 * own
+            seconds += float(per_bin) * n_bins * (2 + judgement.n_shuffles + others)
+        seconds += _SECONDS_OF_EVENT * len(session.events) * share
         seconds_after += _SECONDS_OF_SESSION * plan.n_sessions
-        n_events += own
+        n_events += len(session.events) * share
     events = {"events": round(n_events)}
     return WorkCost(events, seconds, BYTES_OF_FIGURES, seconds_after=seconds_after)
