@@ -22,7 +22,8 @@ from analyses.recordings.decide.scores import find_routes
 from analyses.recordings.decide.scoring import Scored, n_blocks, score_block
 from analyses.recordings.prepare.likelihood import log_likelihood
 from analyses.recordings.prepare.session import prepare
-from analyses.recordings.prepare.travel import travel_evidence, travel_model
+from analyses.recordings.prepare.travel import travel_evidence
+from analyses.recordings.prepare.travel_model import travel_model
 from analyses.recordings.recover.simulated_recording import simulated_recording
 
 QUICK = Judgement(n_shuffles=3, n_controls=1, other_sizes=())

@@ -10,7 +10,8 @@ from analyses.recordings.basics.binned_track import cut_track
 from analyses.recordings.decide import controls
 from analyses.recordings.decide.controls import CONTROLS, EXCHANGED, control_counts, least_reached
 from analyses.recordings.prepare.likelihood import log_likelihood
-from analyses.recordings.prepare.travel import travel_evidence, travel_model
+from analyses.recordings.prepare.travel import travel_evidence
+from analyses.recordings.prepare.travel_model import travel_model
 from analyses.recordings.recover.cells import draw_cells
 from replay.worlds.tracks import make_linear_track, make_wtrack
 

@@ -15,13 +15,8 @@ from analyses.recordings.basics.arena import find_arena
 from analyses.recordings.basics.binned_track import cut_track, project
 from analyses.recordings.prepare import travel
 from analyses.recordings.prepare.likelihood import log_likelihood
-from analyses.recordings.prepare.travel import (
-    SPEEDS,
-    stretches_of,
-    travel_evidence,
-    travel_model,
-    travel_posterior,
-)
+from analyses.recordings.prepare.travel import stretches_of, travel_evidence, travel_posterior
+from analyses.recordings.prepare.travel_model import SPEEDS, travel_model
 from analyses.recordings.recover.cells import draw_cells
 from replay.worlds.tracks import make_linear_track, make_tmaze_track, make_track_graph
 

@@ -13,8 +13,9 @@ from analyses.recordings.decide.scoring import score_block
 from analyses.recordings.prepare.likelihood import log_likelihood
 from analyses.recordings.prepare.place_fields import running, slow_stretches
 from analyses.recordings.prepare.session import prepare
-from analyses.recordings.prepare.travel import travel_evidence, travel_model
+from analyses.recordings.prepare.travel import travel_evidence
 from analyses.recordings.prepare.travel_events import N_SEARCHES, exchanged_spikes, travel_events
+from analyses.recordings.prepare.travel_model import travel_model
 from analyses.recordings.recover.simulated_recording import simulated_recording
 from analyses.reports.preparation import session_notes
 from replay.worlds.tracks import make_linear_track

@@ -475,7 +475,7 @@ def events_sheet_figure(
     Parameters
     ----------
     events : sequence of EventEvidence
-        The events, as `analyses.recordings.prepare.state_space_decoder.Evidence.of` returns them.
+        The events, as `analyses.recordings.prepare.event_evidence.Evidence.of` returns them.
     track : BinnedTrack
         The track.
     rates : array_like of float, shape (n_cells, n_bins)

@@ -21,13 +21,8 @@ from analyses.recordings.decide.scores import (
 from analyses.recordings.prepare.headings import outward_along
 from analyses.recordings.prepare.likelihood import bayesian_posterior, log_likelihood
 from analyses.recordings.prepare.session import Session
-from analyses.recordings.prepare.travel import (
-    Travel,
-    stretches_of,
-    travel_evidence,
-    travel_model,
-    travel_posterior,
-)
+from analyses.recordings.prepare.travel import stretches_of, travel_evidence, travel_posterior
+from analyses.recordings.prepare.travel_model import Travel, travel_model
 from replay.checks import check_whole
 from replay.checks.arrays import Floats
 

@@ -21,7 +21,8 @@ from analyses.recordings.basics.settings import Settings
 from analyses.recordings.prepare.candidate_events import Detected
 from analyses.recordings.prepare.likelihood import count_spikes, log_likelihood
 from analyses.recordings.prepare.place_fields import Running, slow_stretches
-from analyses.recordings.prepare.travel import Travel, stretches_of, travel_model, travel_posterior
+from analyses.recordings.prepare.travel import stretches_of, travel_posterior
+from analyses.recordings.prepare.travel_model import Travel, travel_model
 from replay.checks.arrays import Floats, Ints
 
 N_SEARCHES = 3

@@ -31,8 +31,8 @@ from analyses.recordings.prepare.headings import with_unknown
 from analyses.recordings.prepare.likelihood import count_spikes
 from analyses.recordings.prepare.place_fields import running
 from analyses.recordings.prepare.session import Session
-from analyses.recordings.prepare.travel import travel_model
 from analyses.recordings.prepare.travel_events import travel_events
+from analyses.recordings.prepare.travel_model import travel_model
 from analyses.recordings.recover.cells import (
     Sweep,
     TrackPaths,

@@ -27,7 +27,8 @@ from analyses.recordings.basics.settings import (
 from analyses.recordings.decide.controls import CONTROLS
 from analyses.recordings.decide.scoring import Scored, n_blocks
 from analyses.recordings.prepare.session import Session, prepare
-from analyses.recordings.prepare.travel import travel_evidence, travel_model
+from analyses.recordings.prepare.travel import travel_evidence
+from analyses.recordings.prepare.travel_model import travel_model
 from analyses.recordings.readers import read_recording
 from analyses.recordings.readers.files import is_address, name_of
 from analyses.recordings.readers.track_graphs import find_tracks
