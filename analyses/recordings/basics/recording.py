@@ -18,7 +18,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from analyses.recordings.basics.binned_track import BinnedTrack, cut_track, project
+from analyses.recordings.basics.binned_track import BinnedTrack, cut_track
 from analyses.recordings.basics.observed import (
     LONGEST_LOST,
     Observed,
@@ -29,7 +29,16 @@ from analyses.recordings.basics.observed import (
     tracked,
     within,
 )
-from analyses.recordings.basics.settings import FARTHEST, MOST_UNKNOWN
+from analyses.recordings.basics.recording_checks import (
+    check_bin_places,
+    check_cells,
+    check_decoded,
+    check_one_clock,
+    check_positions,
+    check_track,
+    span_text,
+)
+from analyses.recordings.basics.settings import MOST_UNKNOWN
 from replay.checks import (
     check_all,
     check_array,
@@ -37,20 +46,13 @@ from replay.checks import (
     check_number,
     check_table,
     check_text,
-    shown,
     typed,
 )
 from replay.checks.arrays import Bools, Floats, Ints
 
 _MOST_SHOWN = 20
-_OFF_TRACK = 10.0  # cm: the bins of another program may lie beside the corridor
 _TOLERANCE = 1e-3  # of a sum of probabilities, which may have been saved in single precision
 _SLOWEST = 1.0  # Hz
-_SHORTEST = 30.0  # cm, of all edges of a track
-_METRES = 0.015  # of the track: positions in metres extend over a hundredth of it
-_LEAST_TOGETHER = 0.01  # tracking may cover a small part of the recording, or vice versa
-_OTHER_CELLS = 8  # of so many, one may itself be on another clock
-_BEFORE_OTHERS = 0.1  # of the recording: a cell may fire so long before or after all others
 
 
 class FieldPotential(NamedTuple):
@@ -304,8 +306,15 @@ class Recording:
         if self.field_potential is not None:
             self.field_potential.check(self.name)
         self._sort()
-        self._check_one_clock()
-        self._check_cells()
+        if len(self.on_track) and len(self.time) and not self.during.any():
+            begin, end = self.on_track[0]
+            raise ValueError(
+                f"{self.name} has no position from {begin:.12g} to {end:.12g} s, when the animal "
+                f"was on the track: {span_text('positions', self.time)}. Give both in s, on one "
+                "clock."
+            )
+        check_one_clock(self.name, self._clocks())
+        check_cells(self.name, self.time, self.spikes)
         if self.graph is not None:
             self._check_places(cut_track(self.graph, bin_size=10.0))
 
@@ -499,8 +508,8 @@ class Recording:
                     "leave such spikes out."
                 )
 
-    def _check_one_clock(self) -> None:
-        """Check that all times are on one clock, so that they overlap."""
+    def _clocks(self) -> dict[str, Floats]:
+        """List all times by what has them."""
         clocks = {"positions": self.time}
         if self.spikes:
             clocks["spikes"] = np.concatenate(self.spikes)
@@ -513,122 +522,20 @@ class Recording:
         if self.field_potential is not None:
             # Some of its many times tell as well on which clock they are.
             clocks["the field potential"] = self.field_potential.time[::100]
-        if len(self.on_track) and len(self.time) and not self.during.any():
-            begin, end = self.on_track[0]
-            raise ValueError(
-                f"{self.name} has no position from {begin:.12g} to {end:.12g} s, when the animal "
-                f"was on the track: {_span('positions', self.time)}. Give both in s, on one clock."
-            )
-        known = "spikes" if "spikes" in clocks else "positions"
-        pairs = [("positions", "spikes", _LEAST_TOGETHER), ("spikes", "positions", _LEAST_TOGETHER)]
-        pairs += [(known, name, 0.5) for name in clocks if name not in ("positions", "spikes")]
-        for one, other, least in pairs:
-            if not len(clocks.get(one, ())) or not len(clocks.get(other, ())):
-                continue
-            begin, end = _ends(clocks[one])
-            times = clocks[other]
-            if np.mean((times >= begin - 1) & (times <= end + 1)) < least:
-                raise ValueError(
-                    f"Times of {self.name} are on several clocks: {_span(one, clocks[one])}, but "
-                    f"{_span(other, times)}. {_guess(clocks[one], times, one, other)}Give all in "
-                    "s, on one clock."
-                )
-
-    def _check_cells(self) -> None:
-        """Check that each cell fires while the animal is tracked, or other such cells fire."""
-        fired = [spikes for spikes in self.spikes if len(spikes)]
-        if not len(self.time) or not fired:
-            return
-        begin, end = _ends(self.time)
-        ends = np.array([_ends(spikes) for spikes in fired])
-        ends = ends[(ends[:, 0] <= end + 1) & (ends[:, 1] >= begin - 1)]
-        if len(ends):
-            kept = len(ends) // _OTHER_CELLS
-            begin = min(begin, float(np.sort(ends[:, 0])[kept]))
-            end = max(end, float(np.sort(ends[:, 1])[-1 - kept]))
-        around = 1 + _BEFORE_OTHERS * (end - begin)
-        apart = [
-            number
-            for number, spikes in enumerate(self.spikes)
-            if len(spikes) and np.mean((spikes >= begin - around) & (spikes <= end + around)) < 0.5
-        ]
-        if apart:
-            spikes = np.concatenate([self.spikes[number] for number in apart])
-            what = f"spikes of {len(apart)} of {len(self.spikes)} cells ({shown(apart)})"
-            raise ValueError(
-                f"Times of {self.name} are on several clocks: {_span(what, spikes)}, "
-                f"but the animal is tracked and other cells fire from {begin:.12g} to {end:.12g}. "
-                f"{_guess(self.time, spikes, 'positions', 'these spikes')}Give all in s, on one "
-                "clock, or leave these cells out."
-            )
+        return clocks
 
     def _check_places(self, track: BinnedTrack) -> None:
         """Check that positions, bins and decoded places are in cm, and on the track."""
-        whole = float(track.length.sum())
-        if whole < _SHORTEST:
-            raise ValueError(
-                f"The track of {self.name} is {whole:.3g} cm long in all. Lengths and positions "
-                "are in cm: multiply metres by 100."
-            )
-        width, height = np.ptp(track.node_position, axis=0)
-        extent = float(max(width, height))
+        check_track(self.name, track)
         xy = self.position[self.during]
         if len(xy):
-            unknown = np.isnan(xy).any(axis=1)
-            _check_unit(xy, f"positions of {self.name}", extent)
-            if unknown.mean() > self.most_unknown:
-                raise ValueError(
-                    f"{unknown.sum()} of {len(xy)} positions of {self.name} on the track are NaN, "
-                    f"more than {self.most_unknown:.0%}. Where the animal was not tracked, leave "
-                    "rows out, give the times on the track (epochs, such as run=0:600), or allow "
-                    "more with most_unknown."
-                )
-            n_off = int(np.count_nonzero(project(track, xy[~unknown]).away > FARTHEST))
-            if n_off + unknown.sum() > self.most_unknown * len(xy):
-                low, high = np.nanpercentile(xy, [1, 99], axis=0)
-                raise ValueError(
-                    f"{n_off} of {len(xy)} positions of {self.name} are more than {FARTHEST:g} cm "
-                    f"from the track: they go from ({low[0]:.0f}, {low[1]:.0f}) to "
-                    f"({high[0]:.0f}, {high[1]:.0f}), and the graph is {width:.0f} x {height:.0f} "
-                    "cm. Are positions in pixels, or on other axes? Give both in cm with the same "
-                    "origin (a graph may have pixels_per_cm), or give the times on the track "
-                    "(epochs, such as run=0:600)."
-                    + (f" What was read: {self.notes[0]}" if self.notes else "")
-                )
-        if not track.is_arena:  # in metres along the track, all are near its beginning
-            extent = whole + float(track.edge_spacing.sum())
-        if self.posterior is not None:
-            position = self.posterior.position
-            _check_unit(position, f"positions of the bins of the posterior of {self.name}", extent)
-            is_off = project(track, position).away > _OFF_TRACK
-            probability = self.posterior.probability
-            share = np.nansum(probability[:, is_off]) / np.nansum(probability)
-            if share > _TOLERANCE:
-                raise ValueError(
-                    f"Bins of the posterior of {self.name} do not fit the track: {share:.1%} of it "
-                    f"lies more than {_OFF_TRACK:g} cm away. Give the graph that was used for "
-                    "decoding, in cm."
-                )
+            note = self.notes[0] if self.notes else ""
+            check_positions(self.name, track, xy, self.most_unknown, note)
+        if (found := self.posterior) is not None:
+            check_bin_places(self.name, track, found.position, found.probability)
         if self.decoded is not None:
-            xy = self.decoded[["x", "y"]].to_numpy(dtype=float)
-            _check_unit(xy, f"decoded places of {self.name}", extent)
-            n_off = int(np.count_nonzero(project(track, xy).away > FARTHEST))
-            if n_off > self.most_unknown * len(xy):
-                raise ValueError(
-                    f"{n_off} of {len(xy)} decoded places of {self.name} are more than "
-                    f"{FARTHEST:g} cm from the track. Give both in cm on the same axes."
-                )
-
-
-def _check_unit(xy: Floats, what: str, length: float) -> None:
-    """Check that places extend over more than they would in metres, on a track of so many cm."""
-    known = xy[~np.isnan(xy).any(axis=1)]
-    extent = float(np.ptp(known, axis=0).max()) if len(known) else 0.0
-    if 0 < extent <= _METRES * length:
-        raise ValueError(
-            f"The {what} extend over {extent:.3g} cm, and the track over {length:.3g} cm. Are "
-            "positions in metres? Give both in cm: multiply metres by 100."
-        )
+            decoded = self.decoded[["x", "y"]].to_numpy(dtype=float)
+            check_decoded(self.name, track, decoded, self.most_unknown)
 
 
 def _minutes(seconds: float) -> str:
@@ -664,28 +571,6 @@ def check_bins(probability: Floats, n_times: int, n_bins: int, what: str) -> Non
             f"{what} must have the shape {shape}, a row for each time and a column for each bin; "
             f"got {probability.shape}{turned}."
         )
-
-
-def _ends(times: Floats) -> tuple[float, float]:
-    return float(times.min()), float(times.max())
-
-
-def _span(name: str, times: Floats) -> str:
-    begin, end = _ends(times)
-    verb = "goes" if name.startswith("the ") else "go"
-    return f"{name} {verb} from {begin:.12g} to {end:.12g}"
-
-
-def _guess(one: Floats, other: Floats, one_name: str, other_name: str) -> str:
-    """Guess the unit of times that are not in s."""
-    last, other_last = _ends(one)[1], _ends(other)[1]
-    larger, name = (other, other_name) if other_last > last else (one, one_name)
-    ratio = max(other_last, last) / max(min(other_last, last), 1e-9)
-    if ratio > 5000 and (larger == np.floor(larger)).all():
-        return f"Are {name} in samples? Divide them by the sampling rate. "
-    if 500 < ratio < 5000:
-        return f"Are {name} in milliseconds? "
-    return ""
 
 
 Recording.__init__ = typed(Recording.__init__)  # type: ignore[method-assign]
