@@ -287,14 +287,14 @@ def _begin(
     made = moves[["state", "next_state"]].to_numpy(dtype=np.int64)
     pairs, pair = np.unique(made, axis=0, return_inverse=True)
     return figure, _Film(
-        draw_arrows(pairs, position, ax),
-        pair.ravel(),  # NumPy 2.0 returns a column
-        ax.plot([], [], linewidth=2.4, solid_capstyle="round", zorder=6)[0],
-        ax.plot([], [], "o", markersize=15, alpha=0.25, markeredgewidth=0, zorder=8)[0],
-        ax.plot([], [], "o", markersize=7, markeredgecolor="white", zorder=9)[0],
-        bars,
-        count,
-        what,
+        arrows=draw_arrows(pairs, position, ax),
+        pair=pair.ravel(),  # NumPy 2.0 returns a column
+        trace=ax.plot([], [], linewidth=2.4, solid_capstyle="round", zorder=6)[0],
+        halo=ax.plot([], [], "o", markersize=15, alpha=0.25, markeredgewidth=0, zorder=8)[0],
+        head=ax.plot([], [], "o", markersize=7, markeredgecolor="white", zorder=9)[0],
+        bars=bars,
+        n_done=count,
+        what=what,
     )
 
 

@@ -141,12 +141,12 @@ class Track:
         key = np.concatenate((here * MOST_STATES + there, there * MOST_STATES + here))
         order = np.argsort(key)
         return cls(
-            plain,
-            key[order],
-            np.tile(np.arange(n_edges), 2)[order],
-            np.tile(distance, 2)[order],
-            [np.array(edges) for edges in connections.values()] if connections else None,
-            impossible if impossible.any() else None,
+            graph=plain,
+            key=key[order],
+            edge=np.tile(np.arange(n_edges), 2)[order],
+            distance=np.tile(distance, 2)[order],
+            shortcuts=[np.array(edges) for edges in connections.values()] if connections else None,
+            impossible=impossible if impossible.any() else None,
         )
 
     def move(self, place: NDArray[np.integer], next_place: NDArray[np.integer]) -> Ints:

@@ -176,9 +176,12 @@ def cut_track(graph: nx.Graph, bin_size: float = Settings().bin_size) -> BinnedT
         ends = edges[edge, one][:, None], edges[edge, other][None, :]
         through = to_end[:, one][:, None] + node_distance[ends] + to_end[:, other][None, :]
         distance = np.minimum(distance, through)
+    edge_order, edge_spacing = _laid_out(graph, nodes)
     return BinnedTrack(
-        nodes, node_position, edges, length, node_distance, edge, offset, position, width,
-        distance, part[edges[edge, 0]].astype(np.int32), *_laid_out(graph, nodes),
+        nodes=nodes, node_position=node_position, edges=edges, length=length,
+        node_distance=node_distance, edge=edge, offset=offset, position=position, width=width,
+        distance=distance, component=part[edges[edge, 0]].astype(np.int32), edge_order=edge_order,
+        edge_spacing=edge_spacing,
     )  # fmt: skip
 
 
@@ -263,9 +266,10 @@ def _cut_arena(
     offset = np.where(edges[edge, 0] == np.arange(n_bins), 0.0, length[edge])
     _, part = connected_components(np.isfinite(distance), directed=False)
     return BinnedTrack(
-        nodes, position, edges, length, distance, edge, offset, position,
-        np.full(n_bins, square), distance, part.astype(np.int32),
-        np.empty((0, 2), dtype=np.int32), np.empty(0), square,
+        nodes=nodes, node_position=position, edges=edges, length=length, node_distance=distance,
+        edge=edge, offset=offset, position=position, width=np.full(n_bins, square),
+        distance=distance, component=part.astype(np.int32),
+        edge_order=np.empty((0, 2), dtype=np.int32), edge_spacing=np.empty(0), square=square,
     )  # fmt: skip
 
 

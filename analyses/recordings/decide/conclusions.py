@@ -212,8 +212,10 @@ def conclude(session: Session, scored: Scored) -> Conclusions:
         {"state": np.arange(world.n_states), "x": position[:, 0], "y": position[:, 1]}
     )
     return Conclusions(
-        events, stretches, sequences, pd.concat(kinds, ignore_index=True), states, log, visited,
-        paths, calibration, controls, chance, n_lost, session,
+        events=events, stretches=stretches, sequences=sequences,
+        kinds=pd.concat(kinds, ignore_index=True), states=states, experience=log, visited=visited,
+        paths=paths, calibration=calibration, controls=controls, chance=chance,
+        n_without_sequence=n_lost, session=session,
     )  # fmt: skip
 
 

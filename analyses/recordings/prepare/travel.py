@@ -125,11 +125,14 @@ def stretches_of(found: TravelPosterior, model: Travel) -> list[Stretch]:
             ways = expected.argmin(axis=1) if is_arena else _course(expected, model)
             stretches.append(
                 Stretch(
-                    first, last, ways, float(sense[0]) if len(sense) == 3 else 0.0,
-                    float(sense[1]) if len(sense) == 3 else 0.0,
-                    float((found.speed[first:last].sum(axis=0) @ speeds) / total),
+                    first=first,
+                    last=last,
+                    ways=ways,
+                    forward=float(sense[0]) if len(sense) == 3 else 0.0,
+                    reverse=float(sense[1]) if len(sense) == 3 else 0.0,
+                    speed=float((found.speed[first:last].sum(axis=0) @ speeds) / total),
                 )
-            )  # fmt: skip
+            )
     return stretches
 
 
