@@ -38,7 +38,7 @@ _BINS = 8  # cells of results, so few that each holds several studies
 _N_SHUFFLES = 20  # of accounts, whose mean information is due to chance
 
 
-def fit(known: Predictions, rng: np.random.Generator) -> pd.DataFrame:
+def fit(predictions: Predictions, rng: np.random.Generator) -> pd.DataFrame:
     """Compare the sum of each account with the sums that it would have if it were true.
 
     Each set of findings is one that the account predicts: those of a simulated study, with the
@@ -49,11 +49,11 @@ def fit(known: Predictions, rng: np.random.Generator) -> pd.DataFrame:
     them, and its sets could not be scored by others.
     """
     rows = []
-    for name in known.studies[0] if known.rows else ():
-        n_draws = len(known.studies[0][name].value)
+    for name in predictions.studies[0] if predictions.rows else ():
+        n_draws = len(predictions.studies[0][name].value)
         totals = np.zeros(_N_REPLICATES)
         observed = 0.0
-        for result, studies, weight in zip(*known[1:], strict=True):
+        for result, studies, weight in zip(*predictions[1:], strict=True):
             own = studies[name]
             observed += weight * float(evidence(result.likelihood(own)))
             for number in range(_N_REPLICATES):
@@ -84,22 +84,22 @@ def _published_again(
     return made
 
 
-def confusion(plan: Comparison, known: Predictions, rng: np.random.Generator) -> pd.DataFrame:
+def confusion(plan: Comparison, predictions: Predictions, rng: np.random.Generator) -> pd.DataFrame:
     """Assume that draws of each account are true, score all accounts, and count which ranks first.
 
     `rng` chooses the draws.
     """
     names = list(plan.accounts)
-    totals = _totals(plan, known, rng, N_DRAWN_SETS)
+    totals = _totals(plan, predictions, rng, N_DRAWN_SETS)
     counts = pd.DataFrame(0.0, index=names, columns=names)
-    for truth, total in totals.items() if known.rows else ():
+    for truth, total in totals.items() if predictions.rows else ():
         counts.loc[truth] = _first(total).mean(axis=0)
     table = counts.rename_axis("truth").reset_index()
     return table.melt("truth", var_name="found", value_name="share")
 
 
 def identification(
-    plan: Comparison, known: Predictions, fits: pd.DataFrame, rng: np.random.Generator
+    plan: Comparison, predictions: Predictions, fits: pd.DataFrame, rng: np.random.Generator
 ) -> pd.DataFrame:
     """Ask how often the true account is found under conditions in which that is harder.
 
@@ -111,7 +111,7 @@ def identification(
     names = list(plan.accounts)
     least = fits.set_index("account")["expected_low"].reindex(names).to_numpy(float)
     same, other = (
-        _totals(plan, known, rng, _N_NOISY, is_noisy=True, studies_differ=differ)
+        _totals(plan, predictions, rng, _N_NOISY, is_noisy=True, studies_differ=differ)
         for differ in (False, True)
     )
     rows = []
@@ -123,7 +123,7 @@ def identification(
         for number, (truth, total) in enumerate(totals.items()):
             is_absent = condition == "truth in no list"
             left = [k for k in range(len(names)) if not (is_absent and k == number)]
-            if not known.rows or not left:
+            if not predictions.rows or not left:
                 continue
             first = _first(total[:, left])
             fitting = (first * (total >= least)[:, left]).sum(axis=1).mean()
@@ -144,7 +144,7 @@ def _first(totals: Floats) -> Floats:
 
 def _totals(
     plan: Comparison,
-    known: Predictions,
+    predictions: Predictions,
     rng: np.random.Generator,
     n_truths: int,
     *,
@@ -159,7 +159,7 @@ def _totals(
     draws = {truth: rng.permutation(plan.n_studies(truth))[:n_truths].tolist() for truth in names}
     totals = {truth: np.zeros((len(drawn), len(names))) for truth, drawn in draws.items()}
     of_study: dict[str, dict[str, list[int]]] = {}
-    for row, result, studies, weight in zip(*known, strict=True):
+    for row, result, studies, weight in zip(*predictions, strict=True):
         by_all: dict[Published, Floats] = {}  # many draws have the same result
         if studies_differ and row["study"] not in of_study:
             of_study[row["study"]] = {
@@ -202,10 +202,10 @@ def measurements(
     for (task, statistic), group in of_tasks.groupby(["task", "statistic"], sort=False):
         value = group["value"].to_numpy(float)
         account = pd.Categorical(group["account"], names).codes
-        known = value[~np.isnan(value)]
+        defined = value[~np.isnan(value)]
         # Cells of results with about as many studies each; those without replay have their own.
         edges: Floats = np.unique(
-            np.quantile(known, np.linspace(0, 1, _BINS + 1)[1:-1]) if len(known) else known
+            np.quantile(defined, np.linspace(0, 1, _BINS + 1)[1:-1]) if len(defined) else defined
         )
         cell = np.where(np.isnan(value), len(edges) + 1, np.searchsorted(edges, value))
         shared = _shared(account, cell, len(names))
@@ -272,12 +272,12 @@ def mixed(one: Studies, other: Studies, share: Floats, *, are_shares: bool) -> S
     )
 
 
-def with_walks(known: Predictions, name: str) -> list[Studies]:
+def with_walks(predictions: Predictions, name: str) -> list[Studies]:
     """Mix the studies of an account, by finding, with those of walks along the track."""
-    return _pair(known, name, WALK)
+    return _pair(predictions, name, WALK)
 
 
-def mixtures(plan: Comparison, known: Predictions, rng: np.random.Generator) -> pd.DataFrame:
+def mixtures(plan: Comparison, predictions: Predictions, rng: np.random.Generator) -> pd.DataFrame:
     """Score each pair of accounts, and each account with walks, as one account of replay.
 
     A pair has the parameters of both and one more, the share of sequences that come from the
@@ -286,19 +286,22 @@ def mixtures(plan: Comparison, known: Predictions, rng: np.random.Generator) -> 
     """
     names = [name for name, account in plan.accounts.items() if not account.is_control]
     names += [WALK] * (WALK in plan.accounts)
-    alone = {name: _total(known, [each[name] for each in known.studies]) for name in names}
-    pairs = {
-        (one, other): _pair(known, one, other)
-        for one, other in combinations(names, 2)
-        if known.rows
+    alone = {
+        name: _total(predictions, [each[name] for each in predictions.studies]) for name in names
     }
-    total = {pair: _total(known, studies) for pair, studies in pairs.items()}
+    pairs = {
+        (one, other): _pair(predictions, one, other)
+        for one, other in combinations(names, 2)
+        if predictions.rows
+    }
+    total = {pair: _total(predictions, studies) for pair, studies in pairs.items()}
     order = sorted(pairs, key=lambda pair: -total[pair])
     judged = [pair for pair in order if WALK in pair or pair in order[:_N_FIRST]]
     studies = [
-        {str(pair): pairs[pair][number] for pair in judged} for number in range(len(known.rows))
+        {str(pair): pairs[pair][number] for pair in judged}
+        for number in range(len(predictions.rows))
     ]
-    p = dict(zip(judged, fit(known._replace(studies=studies), rng)["p"], strict=True))
+    p = dict(zip(judged, fit(predictions._replace(studies=studies), rng)["p"], strict=True))
     rows = [
         (*pair, total[pair], total[pair] - max(alone[name] for name in pair), p.get(pair, np.nan))
         for pair in order
@@ -306,10 +309,10 @@ def mixtures(plan: Comparison, known: Predictions, rng: np.random.Generator) -> 
     return pd.DataFrame(rows, columns=["account", "other", "evidence", "gain", "p"])
 
 
-def _pair(known: Predictions, one: str, other: str) -> list[Studies]:
+def _pair(predictions: Predictions, one: str, other: str) -> list[Studies]:
     """Mix the studies of two accounts of each finding, with the same shares for all findings."""
     pairs = []
-    for row, studies in zip(known.rows, known.studies, strict=True):
+    for row, studies in zip(predictions.rows, predictions.studies, strict=True):
         share: Floats = np.modf(_HALF + _GOLDEN * np.arange(len(studies[one].value)))[0]
         again = np.arange(len(share)) % len(studies[other].value)
         are_shares = STATISTICS[row["statistic"]].is_share
@@ -317,12 +320,12 @@ def _pair(known: Predictions, one: str, other: str) -> list[Studies]:
     return pairs
 
 
-def _total(known: Predictions, studies: list[Studies]) -> float:
+def _total(predictions: Predictions, studies: list[Studies]) -> float:
     bits = [
         float(evidence(result.likelihood(each)))
-        for result, each in zip(known.results, studies, strict=True)
+        for result, each in zip(predictions.results, studies, strict=True)
     ]
-    return float(known.weight @ bits) if bits else 0.0
+    return float(predictions.weight @ bits) if bits else 0.0
 
 
 _LEAST_DRAWS = 8  # of each account, for a calibration
@@ -331,7 +334,9 @@ _UNDEFINED = -9.0  # outside of all ranges
 _COLUMNS = ["study", "found", "probability", "p", "recovered", "calibration_error"]
 
 
-def classified(plan: Comparison, known: Predictions, rng: np.random.Generator) -> pd.DataFrame:
+def classified(
+    plan: Comparison, predictions: Predictions, rng: np.random.Generator
+) -> pd.DataFrame:
     """Classify each published study, by statistics with the noise that the likelihoods assume.
 
     Returns, for each study and each class of accounts that the classifier cannot tell apart, the
@@ -343,15 +348,15 @@ def classified(plan: Comparison, known: Predictions, rng: np.random.Generator) -
     names = list(plan.accounts) if find_spec("sklearn") else []
     least = min((plan.n_studies(name) for name in names), default=0)
     of_study: dict[str, list[int]] = {}
-    for number, row in enumerate(known.rows):
+    for number, row in enumerate(predictions.rows):
         of_study.setdefault(str(row["study"]), []).append(number)
     rows = []
     for study, numbers in of_study.items() if least >= _LEAST_DRAWS and len(names) > 1 else ():
-        results = [known.results[number] for number in numbers]
-        labels = [str(known.rows[number]["id"]) for number in numbers]
+        results = [predictions.results[number] for number in numbers]
+        labels = [str(predictions.rows[number]["id"]) for number in numbers]
         # Repeated with other noise, which trees would otherwise take for that of an account.
         made = [
-            (name, draw, [_seen(known, number, name, draw, rng) for number in numbers])
+            (name, draw, [_seen(predictions, number, name, draw, rng) for number in numbers])
             for name in names
             for draw in range(plan.n_studies(name))
             for _ in range(_N_REPEATS)
@@ -375,13 +380,13 @@ def classified(plan: Comparison, known: Predictions, rng: np.random.Generator) -
 
 
 def _seen(
-    known: Predictions, number: int, account: str, draw: int, rng: np.random.Generator
+    predictions: Predictions, number: int, account: str, draw: int, rng: np.random.Generator
 ) -> float:
     """Return what a simulated study would publish of a finding, as a number."""
-    studies = known.studies[number][account]
+    studies = predictions.studies[number][account]
     if not studies.has_replay[draw]:
         return _UNDEFINED
-    return _value(known.results[number].as_found(studies, draw).repeated(rng))
+    return _value(predictions.results[number].as_found(studies, draw).repeated(rng))
 
 
 def _value(result: Published) -> float:
