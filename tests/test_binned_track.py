@@ -9,8 +9,7 @@ from figure_of_eight import EIGHT
 from hypothesis import given
 from hypothesis import strategies as st
 
-from analyses.recordings.basics.binned_track import cut_track, project
-from analyses.recordings.basics.linearised_track import linearise
+from analyses.recordings.basics.binned_track import cut_track, linearise, project
 from replay.worlds.tracks import (
     make_circular_track,
     make_linear_track,

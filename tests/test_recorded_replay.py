@@ -20,7 +20,7 @@ from markdown_it import MarkdownIt
 from analyses.jobs.results import Results
 from analyses.jobs.run import run
 from analyses.recordings import find_replay
-from analyses.recordings.basics.linearised_track import linearise
+from analyses.recordings.basics.binned_track import linearise
 from analyses.recordings.basics.settings import Criteria, Judgement
 from analyses.recordings.decide.controls import Calibration
 from analyses.recordings.readers import read_recording

@@ -25,8 +25,7 @@ from analyses.plots.decoded_event import (
 from analyses.plots.decoded_path import decoded_path_figure, plot_decoded_path
 from analyses.plots.recorded import plot_recorded_evidence, plot_recorded_kinds
 from analyses.plots.style import COLUMN_WIDTH, FULL_WIDTH
-from analyses.recordings.basics.binned_track import cut_track
-from analyses.recordings.basics.linearised_track import linearise
+from analyses.recordings.basics.binned_track import cut_track, linearise
 from analyses.recordings.prepare.event_evidence import EventEvidence
 from analyses.recordings.prepare.state_space_decoder import CONTINUOUS, STATIONARY
 from analyses.sequences.track import graph_of_log

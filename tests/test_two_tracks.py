@@ -11,8 +11,7 @@ import pytest
 from analyses.jobs.results import Results
 from analyses.jobs.run import run
 from analyses.recordings import find_replay
-from analyses.recordings.basics.binned_track import cut_track, project
-from analyses.recordings.basics.linearised_track import linearise
+from analyses.recordings.basics.binned_track import cut_track, linearise, project
 from analyses.recordings.basics.recording import Posterior, Recording
 from analyses.recordings.basics.settings import Judgement, Settings
 from analyses.recordings.decide import scoring

@@ -11,8 +11,7 @@ from numpy.typing import NDArray
 
 from analyses.page.runs import ShownRun, list_pieces
 from analyses.page.worlds import pack, world_of_moves
-from analyses.recordings.basics.binned_track import BinnedTrack
-from analyses.recordings.basics.linearised_track import linearise
+from analyses.recordings.basics.binned_track import BinnedTrack, linearise
 from analyses.recordings.prepare.event_evidence import Evidence
 from analyses.sequences.experience import Experience, experienced_pieces
 from analyses.sequences.sequences import of_run

@@ -16,8 +16,7 @@ from analyses.plots.decoded_path import plot_event_path
 from analyses.plots.mdps import bar_length, draw_scale_bar
 from analyses.plots.panels import NEW, add_legend, drawing, new_figure
 from analyses.plots.style import COLUMN_WIDTH, FULL_WIDTH, INCH, SMALL, Look, plain
-from analyses.recordings.basics.binned_track import BinnedTrack
-from analyses.recordings.basics.linearised_track import LinearisedTrack, linearise
+from analyses.recordings.basics.binned_track import BinnedTrack, LinearisedTrack, linearise
 from replay.checks import check_array, check_number, check_table
 from replay.checks.arrays import Floats
 
