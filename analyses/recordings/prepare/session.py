@@ -226,33 +226,10 @@ def prepare(
     # All is checked before the first step, as the last one may follow after minutes.
     settings = settings_for(recording) if settings is None else settings
     judgement = judgement_for(recording.graph) if judgement is None else judgement
-    check_settings(settings)
-    check_criteria(settings.criteria)
-    check_judgement(judgement)
-    if recording.graph is None:
-        raise ValueError(f"{recording.name} has no track graph: give one.")
-    if not recording.spikes and recording.posterior is None and recording.decoded is None:
-        raise ValueError(
-            f"{recording.name} has neither spikes nor decoded positions: name another file, or one "
-            "that has them (session)."
-        )
-    if judgement.tracks and not recording.spikes:
-        raise ValueError(f"Track log odds need spikes, and {recording.name} has none.")
-    track = cut_track(recording.graph, settings.bin_size)
-    check_state_size(judgement.state_size, track)
-    is_decoded_here = recording.posterior is None and recording.decoded is None
-    # Bins are smaller than states, so that the centre of one is near that of each state, and
-    # decoded paths miss none.
-    largest, width = _LARGEST_BIN * judgement.state_size, float(track.width.max())
-    if is_decoded_here and not track.is_arena and width > largest + 1e-9:
-        raise ValueError(
-            f"The bins of the track are up to {width:.3g} cm long, and must be at most "
-            f"{largest:.3g} cm, two thirds of a state (state_size {judgement.state_size:g}): "
-            "otherwise decoded paths miss states. Choose smaller bins (bin_size; on the command "
-            "line, --bin-size) or larger states."
-        )
+    track = _checked_track(recording, settings, judgement)
 
     # The track: of what the animal never ran near, nothing is decoded here.
+    is_decoded_here = recording.posterior is None and recording.decoded is None
     moved = running(recording)
     place = running_bins(moved, track, settings.least_speed)
     never_run, left_out = 0.0, 0.0
@@ -293,36 +270,51 @@ def prepare(
     # What the animal experienced.
     is_still = moved.is_on_track & (moved.speed < settings.least_speed)
     pauses = find_pauses(recording.graph, moved.time, moved.position, is_still)
-    lap_ends = judgement.lap_ends
-    if not lap_ends:
-        lap_ends = proposed_ends(recording.graph, moved.position[moved.is_on_track], pauses)
+    on_track = moved.position[moved.is_on_track]
+    lap_ends = judgement.lap_ends or proposed_ends(recording.graph, on_track, pauses)
     return Session(
-        recording=recording,
-        settings=settings,
-        judgement=judgement._replace(lap_ends=lap_ends),
-        track=track,
-        rates=rates,
-        headings=headings,
-        cells=cells,
-        time_bin=settings.time_bin,
-        variance=settings.diffusion * settings.time_bin,
-        events=events,
-        counts=counts,
-        chance_counts=chance_counts,
-        pauses=pauses,
+        recording=recording, settings=settings, judgement=judgement._replace(lap_ends=lap_ends),
+        track=track, rates=rates, headings=headings, cells=cells, time_bin=settings.time_bin,
+        variance=settings.diffusion * settings.time_bin, events=events, counts=counts,
+        chance_counts=chance_counts, pauses=pauses,
         prepared=Prepared(
-            error=error,
-            seconds_run=seconds_run,
-            never_run=never_run,
-            left_out=left_out,
-            n_headed=n_headed,
-            events=how,
-            n_unobserved=n_unobserved,
+            error=error, seconds_run=seconds_run, never_run=never_run, left_out=left_out,
+            n_headed=n_headed, events=how, n_unobserved=n_unobserved,
             n_without_positions=n_without_positions,
             experience=count_experience(recording, judgement.state_size, lap_ends),
             are_ends_proposed=bool(lap_ends) and not judgement.lap_ends,
         ),
-    )
+    )  # fmt: skip
+
+
+def _checked_track(recording: Recording, settings: Settings, judgement: Judgement) -> BinnedTrack:
+    """Check what a recording is prepared with, and cut its track into bins."""
+    check_settings(settings)
+    check_criteria(settings.criteria)
+    check_judgement(judgement)
+    if recording.graph is None:
+        raise ValueError(f"{recording.name} has no track graph: give one.")
+    if not recording.spikes and recording.posterior is None and recording.decoded is None:
+        raise ValueError(
+            f"{recording.name} has neither spikes nor decoded positions: name another file, or one "
+            "that has them (session)."
+        )
+    if judgement.tracks and not recording.spikes:
+        raise ValueError(f"Track log odds need spikes, and {recording.name} has none.")
+    track = cut_track(recording.graph, settings.bin_size)
+    check_state_size(judgement.state_size, track)
+    # Bins are smaller than states, so that the centre of one is near that of each state, and
+    # decoded paths miss none.
+    largest, width = _LARGEST_BIN * judgement.state_size, float(track.width.max())
+    is_decoded_here = recording.posterior is None and recording.decoded is None
+    if is_decoded_here and not track.is_arena and width > largest + 1e-9:
+        raise ValueError(
+            f"The bins of the track are up to {width:.3g} cm long, and must be at most "
+            f"{largest:.3g} cm, two thirds of a state (state_size {judgement.state_size:g}): "
+            "otherwise decoded paths miss states. Choose smaller bins (bin_size; on the command "
+            "line, --bin-size) or larger states."
+        )
+    return track
 
 
 def _seen(recording: Recording, cells: NDArray[np.integer], events: pd.DataFrame) -> Bools:
