@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -10,14 +9,14 @@ import numpy as np
 from replay.checks import MOST_STATES, check_fits, check_number, check_whole
 from replay.checks.arrays import Bools, Floats, Ints
 from replay.encoders.contract import Coder, Encoder, Walk, check_encoder, prepared
-from replay.encoders.vectors import KMeans, refit_steps
+from replay.encoders.vectors import KMeans, Refitted, refit_steps
 from replay.jit import kernel
 
 _CONVERGED = 1e-5  # nats an observation; less is no improvement
 
 
 @dataclass(frozen=True)
-class Clones:
+class Clones(Refitted):
     """Clone-structured cognitive graph [1]_: a hidden Markov model whose states look one way each.
 
     How probably each clone follows another, given the action, is learned by expectation
@@ -71,11 +70,6 @@ class Clones:
         check_whole("n_starts", self.n_starts, at_least=1, at_most=1000)
         check_number("pseudocount", self.pseudocount, at_least=0.0)
         refit_steps(self.refit_factor)
-
-    @property
-    def refit_at(self) -> Sequence[int]:
-        """Numbers of steps after which learning goes on."""
-        return refit_steps(self.refit_factor)
 
     def prepare(
         self, walk: Walk, rng: np.random.Generator, previous: _Cloned | None = None

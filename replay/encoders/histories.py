@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike
 from replay.checks import MOST_STATES, check_number, check_whole, shown
 from replay.checks.arrays import Floats
 from replay.encoders.contract import Coder, Encoder, Walk, check_encoder, prepared
-from replay.encoders.vectors import Bins
+from replay.encoders.vectors import Bins, Refitted
 from replay.worlds.mdp import MDP
 from replay.worlds.observations import check_looks
 
@@ -101,7 +101,7 @@ def _numbered(number: dict[Any, int], thing: object, most: int, what: str, cure:
 
 
 @dataclass(frozen=True, eq=False)
-class BeliefStates:
+class BeliefStates(Refitted):
     """Beliefs of an observer who knows the world but not its state [1]_.
 
     After each action and observation the probability of each state follows by Bayes' rule from
@@ -136,22 +136,13 @@ class BeliefStates:
     looks: ArrayLike
     resolution: float = 0.1
     most_codes: int = 10_000
+    n_before = 0  # no walk is needed
 
     def __post_init__(self) -> None:
         """Check the world and the numbers."""
         check_looks(self.mdp, self.looks)
         check_number("resolution", self.resolution, at_least=1e-6, at_most=1.0)
         check_whole("most_codes", self.most_codes, at_least=1, at_most=MOST_STATES)
-
-    @property
-    def n_before(self) -> int:
-        """No walk is needed."""
-        return 0
-
-    @property
-    def refit_at(self) -> tuple[int, ...]:
-        """Never."""
-        return ()
 
     def prepare(self, walk: Walk, rng: np.random.Generator, previous: object = None) -> _Beliefs:
         """Begin with no belief."""

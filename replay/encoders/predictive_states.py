@@ -13,7 +13,7 @@ from scipy.special import log_ndtr
 from replay.checks import MOST_STATES, check_whole
 from replay.checks.arrays import Bools, Floats, Int32s, Ints
 from replay.encoders.contract import Walk
-from replay.encoders.vectors import FEW, Codebook, means, refit_steps, sample
+from replay.encoders.vectors import FEW, Codebook, Refitted, means, refit_steps, sample
 
 _CRITICAL = 1.8692  # of the Anderson-Darling statistic, for one of 10,000 normal samples
 _FEWEST = 20  # observations that can show that they are not normally distributed
@@ -23,7 +23,7 @@ _N_ITERATIONS = 10
 
 
 @dataclass(frozen=True)
-class PredictiveStates:
+class PredictiveStates(Refitted):
     """What is expected to be observed after each action, in as many codes as can be told apart.
 
     Observations are alike if the same is expected after them [1]_: the next observation is
@@ -65,11 +65,6 @@ class PredictiveStates:
         check_whole("n_codes", self.n_codes, at_least=1, at_most=MOST_STATES)
         check_whole("n_before", self.n_before, at_least=2)
         refit_steps(self.refit_factor)
-
-    @property
-    def refit_at(self) -> tuple[int, ...]:
-        """Numbers of steps after which it is fitted again."""
-        return refit_steps(self.refit_factor)
 
     def prepare(
         self, walk: Walk, rng: np.random.Generator, previous: Codebook | None = None

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
@@ -12,7 +11,7 @@ from scipy.optimize import linear_sum_assignment
 from replay.checks import MOST_STATES, check_whole
 from replay.checks.arrays import Bools, Floats, Ints
 from replay.encoders.contract import Coder, Encoder, Walk, check_encoder, prepared
-from replay.encoders.vectors import KMeans, refit_steps
+from replay.encoders.vectors import KMeans, Refitted, refit_steps
 from replay.jit import jitable, kernel
 
 _SPREAD = 0.2  # of the evidence for a merge, by which it is blurred from the third start on
@@ -20,7 +19,7 @@ _UNSEEN = 0.01  # observations that are counted beside those that were made
 
 
 @dataclass(frozen=True)
-class StateMerging:
+class StateMerging(Refitted):
     """Hidden states, found by merging histories that nothing tells apart.
 
     At first each history since the beginning of an episode (what was observed, and done) is a
@@ -75,11 +74,6 @@ class StateMerging:
         check_whole("n_before", self.n_before, at_least=1)
         check_whole("n_starts", self.n_starts, at_least=1, at_most=1000)
         refit_steps(self.refit_factor)
-
-    @property
-    def refit_at(self) -> Sequence[int]:
-        """Numbers of steps after which states may be learned again."""
-        return refit_steps(self.refit_factor)
 
     def prepare(
         self, walk: Walk, rng: np.random.Generator, previous: _Machine | None = None

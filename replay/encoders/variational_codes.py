@@ -12,7 +12,7 @@ import numpy as np
 from replay.checks import MOST_STATES, check_fits, check_whole
 from replay.checks.arrays import Bools, Floats
 from replay.encoders.contract import Walk
-from replay.encoders.vectors import refit_steps
+from replay.encoders.vectors import OfOne, Refitted, refit_steps
 
 _N_HIDDEN = 256  # units of each network
 _N_TOGETHER = 128  # observations in an update
@@ -24,7 +24,7 @@ Weights = dict[str, Floats]
 
 
 @dataclass(frozen=True)
-class VariationalCodes:
+class VariationalCodes(Refitted):
     """Variational state tabulation [1]_: binary codes that a network learns.
 
     One network turns an observation into bits, a second one bits into the observation, and a third
@@ -81,11 +81,6 @@ class VariationalCodes:
         check_whole("n_updates", self.n_updates, at_least=1)
         refit_steps(self.refit_factor)
 
-    @property
-    def refit_at(self) -> tuple[int, ...]:
-        """Numbers of steps after which the networks are trained on."""
-        return refit_steps(self.refit_factor)
-
     def prepare(
         self, walk: Walk, rng: np.random.Generator, previous: BitCoder | None = None
     ) -> BitCoder:
@@ -106,7 +101,7 @@ class VariationalCodes:
         return BitCoder(offset, scale, trained, self.n_codes).numbered(seen, previous)
 
 
-class BitCoder:
+class BitCoder(OfOne):
     """Turns observations into bits, and numbers the bits."""
 
     def __init__(self, offset: Floats, scale: Floats, weights: Weights, n_codes: int) -> None:
@@ -144,10 +139,6 @@ class BitCoder:
 
     def begin(self, observation: Floats) -> int:
         """Return the code of an observation."""
-        return self._code(self.bits(observation))
-
-    def encode(self, observation: Floats, action: int) -> int:
-        """Return the code of an observation; the action does not matter."""
         return self._code(self.bits(observation))
 
     def _code(self, bits: Bools) -> int:

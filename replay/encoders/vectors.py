@@ -27,8 +27,31 @@ _FIRST_REFIT, _LAST_REFIT = 500, 10**9  # steps
 _LEAST_VARIANCE = 1e-9  # of the largest; directions with less are noise of rounding
 
 
+class Refitted:
+    """An encoder that is fitted again whenever the run has become longer by its `refit_factor`."""
+
+    refit_factor: float = math.inf
+
+    @property
+    def refit_at(self) -> tuple[int, ...]:
+        """Numbers of steps after which it is fitted again."""
+        return refit_steps(self.refit_factor)
+
+
+class OfOne:
+    """A coder that looks at one observation, whatever the action that led to it."""
+
+    def encode(self, observation: Floats, action: int) -> int:
+        """Return the code of an observation; the action does not matter."""
+        return self.begin(observation)
+
+    def begin(self, observation: Floats) -> int:
+        """Return the code of an observation."""
+        raise NotImplementedError
+
+
 @dataclass(frozen=True)
-class Bins:
+class Bins(Refitted):
     """A grid over the range of each feature that was seen before the run.
 
     Parameters
@@ -52,11 +75,6 @@ class Bins:
         check_whole("n_bins", self.n_bins, at_least=1, at_most=MOST_STATES)
         check_whole("n_before", self.n_before, at_least=1)
 
-    @property
-    def refit_at(self) -> tuple[int, ...]:
-        """Never."""
-        return ()
-
     def prepare(self, walk: Walk, rng: np.random.Generator, previous: object = None) -> _Grid:
         """Lay the grid."""
         n_features = walk.observations.shape[1]
@@ -68,7 +86,7 @@ class Bins:
         return _Grid(walk.observations.min(axis=0), walk.observations.max(axis=0), self.n_bins)
 
 
-class _Grid:
+class _Grid(OfOne):
     def __init__(self, low: Floats, high: Floats, n_bins: int) -> None:
         self.n_codes = n_bins ** len(low)
         self._low, self._most = low, n_bins - 1
@@ -79,12 +97,9 @@ class _Grid:
         place = np.clip((observation - self._low) * self._scale, 0, self._most)
         return int(self._powers @ place.astype(np.int64))
 
-    def encode(self, observation: Floats, action: int) -> int:
-        return self.begin(observation)
-
 
 @dataclass(frozen=True)
-class RandomProjections:
+class RandomProjections(Refitted):
     """Locality-sensitive hashing by random projections (SimHash) [1]_.
 
     Parameters
@@ -113,11 +128,6 @@ class RandomProjections:
         check_whole("n_bits", self.n_bits, at_least=1, at_most=20)
         check_whole("n_before", self.n_before, at_least=1)
 
-    @property
-    def refit_at(self) -> tuple[int, ...]:
-        """Never."""
-        return ()
-
     def prepare(self, walk: Walk, rng: np.random.Generator, previous: object = None) -> _Planes:
         """Draw the planes."""
         seen = walk.observations
@@ -126,7 +136,7 @@ class RandomProjections:
         return _Planes(seen.mean(axis=0), weight)
 
 
-class _Planes:
+class _Planes(OfOne):
     def __init__(self, offset: Floats, weight: Floats) -> None:
         self.n_codes = 2 ** len(weight)
         self._weight, self._threshold = weight, weight @ offset
@@ -135,12 +145,9 @@ class _Planes:
     def begin(self, observation: Floats) -> int:
         return int(self._powers @ (self._weight @ observation > self._threshold))
 
-    def encode(self, observation: Floats, action: int) -> int:
-        return self.begin(observation)
-
 
 @dataclass(frozen=True)
-class KMeans:
+class KMeans(Refitted):
     """K-means [1]_ on features that are scaled to equal variance.
 
     Parameters
@@ -174,11 +181,6 @@ class KMeans:
         check_whole("n_before", self.n_before, at_least=1)
         refit_steps(self.refit_factor)
 
-    @property
-    def refit_at(self) -> tuple[int, ...]:
-        """Numbers of steps after which the centres move."""
-        return refit_steps(self.refit_factor)
-
     def prepare(
         self, walk: Walk, rng: np.random.Generator, previous: Codebook | None = None
     ) -> Codebook:
@@ -190,7 +192,7 @@ class KMeans:
 
 
 @dataclass(frozen=True)
-class SlowFeatures:
+class SlowFeatures(Refitted):
     """Linear slow feature analysis [1]_, then k-means.
 
     Of all linear features of unit variance, uncorrelated with one another, the slowest change
@@ -232,11 +234,6 @@ class SlowFeatures:
         check_whole("n_before", self.n_before, at_least=2)
         refit_steps(self.refit_factor)
 
-    @property
-    def refit_at(self) -> tuple[int, ...]:
-        """Numbers of steps after which it is fitted again."""
-        return refit_steps(self.refit_factor)
-
     def prepare(
         self, walk: Walk, rng: np.random.Generator, previous: Codebook | None = None
     ) -> Codebook:
@@ -253,7 +250,7 @@ class SlowFeatures:
 
 
 @dataclass(frozen=True)
-class Codebook:
+class Codebook(OfOne):
     """Centres, shape (n_codes, n_used), in the space that a linear map leads to.
 
     The map subtracts `offset`, shape (n_features,), and multiplies by `weight`, shape (n_used,
@@ -280,10 +277,6 @@ class Codebook:
         check_fits(20 * self.n_codes**2, f"the distances between {self.n_codes} codes")
         away = np.nan_to_num(cdist(self.centres, self.centres), nan=np.inf)
         return np.argsort(away, axis=1, kind="stable").astype(np.int32)
-
-    def encode(self, observation: Floats, action: int) -> int:
-        """Return the code of an observation; the action does not matter."""
-        return _nearest(self.offset, *self._by_column, observation)
 
     @cached_property
     def _by_column(self) -> tuple[Floats, Floats]:
