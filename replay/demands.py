@@ -239,8 +239,8 @@ def _count_queue(functions: dict[str, Any], tally: _Tally, number: type[float]) 
         tally.queue_operations += int(queue.position[state] >= 0)
         remove(queue, state)
 
-    def counting_clear(queue: PriorityQueue) -> None:
-        tally.queue_operations += int(queue.size[0])
+    def counting_clear(queue: PriorityQueue | None) -> None:
+        tally.queue_operations += 0 if queue is None else int(queue.size[0])
         clear(queue)
 
     functions["set_priority"] = counting_set_priority

@@ -338,20 +338,7 @@ def loop_kernel(function: _Function, what: str | None = "") -> _Function:
 
 
 def kernel(function: _Function) -> _Function:
-    """Compile a function of this project at its first call, and keep it on disk.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> @kernel
-    ... def total(values):
-    ...     result = 0.0
-    ...     for value in values:
-    ...         result += value
-    ...     return result
-    >>> total(np.arange(4.0))
-    6.0
-    """
+    """Compile a function of this project at its first call, and keep it on disk."""
     return cached(function, _OPTIONS)
 
 
@@ -370,14 +357,7 @@ def as_int(number: int) -> int:
 
 @inlined
 def count_up_to(ascending: NDArray[Any], value: float) -> int:
-    """Count the entries of an ascending array that are at most `value`.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> count_up_to(np.array([1, 3, 3, 8]), 3)
-    3
-    """
+    """Count the entries of an ascending array that are at most `value`."""
     # ``np.searchsorted`` takes a quarter of a second to compile.
     first, last = 0, len(ascending)
     while first < last:
@@ -393,12 +373,6 @@ def address_of(function: Callable[[int], int]) -> tuple[int, object]:
     """Return the address of a function, and what must be kept as long as it may be called.
 
     It must not raise.
-
-    Examples
-    --------
-    >>> address, kept = address_of(lambda number: number + 1)
-    >>> call(address, 2)
-    3
     """
     made = _NUMBER_TO_NUMBER(function)
     return cast(made, c_void_p).value or 0, made

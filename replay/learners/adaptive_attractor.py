@@ -61,15 +61,10 @@ from replay.checks import check_whole, typed
 from replay.checks.arrays import Bools, Floats, Int32s
 from replay.jit import inlined, kernel
 from replay.learners import ranges
-from replay.learners.contract import Between, Description, Pause, Sizes, Transition
-from replay.learners.value_free import act, most_backups, n_words
+from replay.learners.contract import Between, Description, Known, Pause, Sizes, Transition
 from replay.log.backups import REST, BackupBuffer, reactivate
 from replay.parts.experiences import Numbering, join, numbering
 from replay.parts.pauses import IN_PAUSES, is_due, phases_of
-
-__all__ = ["Attractor", "Dynamics", "Memory", "Params", "act", "attractor", "connect"]
-__all__ += ["description", "follow_bump", "init", "learn", "most_backups", "n_words", "place_bump"]
-__all__ += ["replay"]
 
 _TIME_STEP = 0.5  # tau
 _INHIBITION = 1.0  # k; it only sets the units of u
@@ -159,12 +154,22 @@ def description(params: Params) -> Description:
 def init(params: Params, sizes: Sizes) -> Memory:
     n_states = sizes.n_states
     return Memory(
-        np.zeros((n_states, sizes.n_actions)),
-        numbering(n_states),
-        np.zeros((n_states, n_states), dtype=np.bool_),
-        attractor(n_states),
-        np.zeros(1, dtype=np.bool_),
+        action_values=np.zeros((n_states, sizes.n_actions)),
+        known=numbering(n_states),
+        is_linked=np.zeros((n_states, n_states), dtype=np.bool_),
+        network=attractor(n_states),
+        is_stale=np.zeros(1, dtype=np.bool_),
     )
+
+
+def most_backups(params: Params, memory: Memory) -> int:
+    return 2 * params.n_replays  # a step has two pauses at most
+
+
+def n_words(params: Params, memory: Memory, known: Known) -> int:
+    """Count the numbers held: the graph, the connections, and three numbers per place."""
+    n = int(memory.known.n[0])
+    return 2 * n * n + 3 * n
 
 
 def learn(params: Params, memory: Memory, transition: Transition, log: BackupBuffer) -> None:
@@ -197,8 +202,8 @@ def replay(params: Params, memory: Memory, pause: Pause, rng: Generator, log: Ba
         following, n_steps = follow_bump(network, n, here, dynamics, n_steps, rng)
         if following < 0 or following == here:
             break
-        activity = network.state[0, following]
-        reactivate(log, pause.phase, places[here], places[following], activity, pop)
+        u, _, _, _ = network.state
+        reactivate(log, pause.phase, places[here], places[following], u[following], pop)
         here = following
 
 
@@ -207,20 +212,7 @@ def replay(params: Params, memory: Memory, pause: Pause, rng: Generator, log: Ba
 
 @typed
 def attractor(n_places: int) -> Attractor:
-    """Make a network for at most so many places, without connections and activity.
-
-    Examples
-    --------
-    A ring of twelve places, on which a bump stays:
-
-    >>> ring = np.zeros((12, 12), bool)
-    >>> ring[np.arange(12), np.arange(-1, 11)] = ring[np.arange(-1, 11), np.arange(12)] = True
-    >>> network, rng = attractor(12), np.random.default_rng(0)
-    >>> connect(network, ring, 1.0, 12.0)
-    >>> place_bump(network, 12, 3, 4.0, 0.0)
-    >>> follow_bump(network, 12, 3, Dynamics(1.0, 10.0, 0.0, 0.0, 0.5), 100, rng)
-    (3, 0)
-    """
+    """Make a network for at most so many places, without connections and activity."""
     check_whole("n_places", n_places, at_least=1)
     square = (n_places, n_places)
     return Attractor(np.zeros(square), np.zeros((4, n_places)), np.zeros((2, n_places), np.int32))
@@ -233,7 +225,8 @@ def connect(network: Attractor, is_linked: Bools, width: float, excitation: floa
     J is a Gaussian of `width` a, excitation / (sqrt(2 pi) a) exp(-d^2 / (2 a^2)), whose sum over an
     infinite line of places is about `excitation`; beyond four widths it is 0.
     """
-    n, distance, queue = len(is_linked), network.room[0], network.room[1]
+    n = len(is_linked)
+    distance, queue = network.room
     highest = excitation / (math.sqrt(2.0 * math.pi) * width)
     for i in range(n):
         for j in range(n):
@@ -259,11 +252,11 @@ def connect(network: Attractor, is_linked: Bools, width: float, excitation: floa
 @inlined
 def place_bump(network: Attractor, n: int, place: int, height: float, adaptation: float) -> None:
     """Set a bump of activity around a place: u falls off like J, sqrt(2) times as wide; v = m u."""
-    state, weights = network.state, network.weights
+    weights = network.weights
+    u, v, _, _ = network.state
     for i in range(n):
-        u = height * math.sqrt(weights[place, i] / weights[place, place])
-        state[0, i] = u
-        state[1, i] = adaptation * u
+        u[i] = height * math.sqrt(weights[place, i] / weights[place, place])
+        v[i] = adaptation * u[i]
 
 
 @inlined
@@ -275,7 +268,7 @@ def follow_bump(
     Return the new place; -1 if activity has died out. With noise, one number is drawn per active
     neuron and time step.
     """
-    active = network.room[0]
+    active, _ = network.room  # the list of distances is not needed any more
     return _follow(network.weights, network.state, active, n, place, dynamics, n_steps, rng)
 
 
@@ -290,7 +283,7 @@ def _follow(
     n_steps: int,
     rng: Generator,
 ) -> tuple[int, int]:
-    u, v, noise, excitation = state[0], state[1], state[2], state[3]
+    u, v, noise, excitation = state
     share, time_step = dynamics.time_step / dynamics.adaptation_time, dynamics.time_step
     spread = dynamics.noise * math.sqrt(12.0 * share)  # uniform noise has variance 1 / 12
     best, n_active, squares = _list_active(u, active, n)

@@ -47,14 +47,10 @@ from numpy.random import Generator
 from replay.checks.arrays import Bools, Floats, Ints
 from replay.learners import ranges
 from replay.learners.contract import Between, Description, Known, Pause, Sizes, Transition
-from replay.learners.value_free import act, most_backups
 from replay.log.backups import REST, BackupBuffer, reactivate
 from replay.parts.experiences import Numbering, join, meet, numbering
 from replay.parts.pauses import IN_PAUSES, is_due, phases_of
 from replay.parts.policies import draw_weighted
-
-__all__ = ["Memory", "Params", "act", "description", "init", "learn", "most_backups", "n_words"]
-__all__ += ["replay"]
 
 _AWAKE, _REPLAYED = 0, 1
 _HERE, _CLOCK = 0, 1
@@ -132,18 +128,22 @@ def description(params: Params) -> Description:
 def init(params: Params, sizes: Sizes) -> Memory:
     n = sizes.n_states
     return Memory(
-        np.zeros((n, sizes.n_actions)),
-        numbering(n),
-        np.zeros((n, n), dtype=np.bool_),
-        numbering(n),
-        np.zeros(n, dtype=np.int64),
-        np.zeros((n, n), dtype=np.int64),
-        np.zeros((n, n)),
-        np.full((2, n), np.inf),
-        np.array([-1, 0]),
-        np.zeros(n, dtype=np.int64),
-        np.zeros(n),
+        action_values=np.zeros((n, sizes.n_actions)),
+        known=numbering(n),
+        is_linked=np.zeros((n, n), dtype=np.bool_),
+        landmarks=numbering(n),
+        met_at=np.zeros(n, dtype=np.int64),
+        n_memories=np.zeros((n, n), dtype=np.int64),
+        square_errors=np.zeros((n, n)),
+        error=np.full((2, n), np.inf),
+        whereabouts=np.array([-1, 0]),
+        distance=np.zeros(n, dtype=np.int64),
+        weights=np.zeros(n),
     )
+
+
+def most_backups(params: Params, memory: Memory) -> int:
+    return 2 * params.n_replays  # a step has two pauses at most
 
 
 def n_words(params: Params, memory: Memory, known: Known) -> int:

@@ -41,14 +41,10 @@ from numpy.random import Generator
 from replay.checks.arrays import Bools, Floats
 from replay.learners import ranges
 from replay.learners.contract import Between, Description, Known, Pause, Sizes, Transition
-from replay.learners.value_free import act, most_backups
 from replay.log.backups import REST, START, BackupBuffer, reactivate
 from replay.parts.experiences import Numbering, meet, numbering
 from replay.parts.pauses import IN_PAUSES, is_due, phases_of
 from replay.parts.policies import draw_weighted
-
-__all__ = ["Memory", "Params", "act", "description", "init", "learn", "most_backups", "n_words"]
-__all__ += ["replay"]
 
 _PRESENT, _REPLAYED, _CALLED_UP = range(3)
 
@@ -117,14 +113,18 @@ def description(params: Params) -> Description:
 def init(params: Params, sizes: Sizes) -> Memory:
     n_states = sizes.n_states
     return Memory(
-        np.zeros((n_states, sizes.n_actions)),
-        numbering(n_states),
-        np.eye(n_states),
-        np.eye(n_states),
-        np.zeros((3, n_states)),
-        np.zeros(n_states),
-        np.zeros(n_states, dtype=np.bool_),
+        action_values=np.zeros((n_states, sizes.n_actions)),
+        known=numbering(n_states),
+        to_context=np.eye(n_states),
+        to_item=np.eye(n_states),
+        context=np.zeros((3, n_states)),
+        activation=np.zeros(n_states),
+        is_used=np.zeros(n_states, dtype=np.bool_),
     )
+
+
+def most_backups(params: Params, memory: Memory) -> int:
+    return 2 * params.n_replays  # a step has two pauses at most
 
 
 def n_words(params: Params, memory: Memory, known: Known) -> int:

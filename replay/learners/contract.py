@@ -9,8 +9,8 @@ default.
 
 ``Params``
     A NamedTuple of scalars (float, int, bool), each with a default, so that ``Params()`` gives the
-    learner its defaults. It must have ``discount`` if values are computed, and ``epsilon`` if the
-    module has no `act`. The annotation of a parameter gives its range:
+    learner its defaults. It must have ``discount`` if values are computed, and then also
+    ``epsilon`` if the module has no `act`. The annotation of a parameter gives its range:
 
     >>> class Params(NamedTuple):
     ...     discount: Annotated[float, Between(0.0, 1.0)] = 0.99
@@ -268,6 +268,8 @@ def replay(
 def act(params: Any, memory: Any, state: int, rng: np.random.Generator) -> int:
     """Draw an action. Without this hook the learner acts epsilon-greedily on its action values.
 
+    A learner without values then acts at random.
+
     Parameters
     ----------
     params, memory : NamedTuple
@@ -283,6 +285,12 @@ def act(params: Any, memory: Any, state: int, rng: np.random.Generator) -> int:
         The action, from 0 to n_actions - 1.
     """
     return epsilon_greedy(memory.action_values, state, params.epsilon, rng)
+
+
+def act_at_random(params: Any, memory: Any, state: int, rng: np.random.Generator) -> int:
+    """Draw any action with the same probability, as learners without values do."""
+    n_actions: int = memory.action_values.shape[1]
+    return min(int(rng.random() * n_actions), n_actions - 1)
 
 
 def explore(params: Any, memory: Any, mdp: MDP | None) -> None:
@@ -446,6 +454,8 @@ def resolve(module: Any, params: Any = None, *, name: str = "", defaults: Any = 
     del functions["Memory"]
     checked = kind() if defaults is None else defaults
     described = describe(checked)
+    if functions["act"] is act and not described.computes_values:
+        functions["act"] = act_at_random
     expected = ["discount"] * described.computes_values
     expected += ["epsilon"] * (functions["act"] is act)
     if not set(expected) <= set(getattr(checked, "_fields", ())):

@@ -104,15 +104,7 @@ def act(params: Params, memory: Memory, state: int, rng: Generator) -> int:
 def average_neighbours(
     values: Floats, returns: Floats, neighbours: Int32s, n_nearest: int, state: int
 ) -> None:
-    """Give each action without a return (-inf) the mean of the nearest codes that have one [2]_.
-
-    Examples
-    --------
-    >>> values, returns = np.zeros((3, 1)), np.array([[-np.inf], [-np.inf], [4.0]])
-    >>> average_neighbours(values, returns, np.array([[0, 1, 2]]), 2, 0)
-    >>> values.tolist()
-    [[4.0], [0.0], [0.0]]
-    """
+    """Give each action without a return (-inf) the mean of the nearest codes that have one [2]_."""
     if n_nearest == 0:
         return
     for a in range(values.shape[1]):

@@ -40,6 +40,7 @@ from replay.parts.policies import best_value
 __all__ = ["Memory", "Params", "act", "description", "init", "learn", "most_backups", "n_words"]
 __all__ += ["replay"]
 
+_ORIGIN, _PLACE, _EXPECTED = range(3)  # of what is followed
 _MOVE = np.dtype([("action", np.int32), ("next_state", np.int32)])
 _VISIT = np.dtype([("total", np.float64), ("place", np.int64), ("row", np.int64)])
 
@@ -100,14 +101,14 @@ def init(params: Params, sizes: Sizes) -> Memory:
     last_visits = np.zeros(sizes.n_states, dtype=_VISIT)
     last_visits["place"] = -1
     return Memory(
-        np.zeros(shape),
-        np.full(shape, -np.inf),
-        np.zeros((sizes.n_states, sizes.n_states), dtype=_MOVE),
-        np.zeros(sizes.n_states, dtype=np.int64),
-        np.full(3, -1, dtype=np.int64),
-        episode(sizes.n_steps),
-        last_visits,
-        pauses.earnings(),
+        action_values=np.zeros(shape),
+        best_returns=np.full(shape, -np.inf),
+        sequences=np.zeros((sizes.n_states, sizes.n_states), dtype=_MOVE),
+        lengths=np.zeros(sizes.n_states, dtype=np.int64),
+        following=np.full(3, -1, dtype=np.int64),
+        episode=episode(sizes.n_steps),
+        last_visits=last_visits,
+        earnings=pauses.earnings(),
     )
 
 
@@ -121,8 +122,8 @@ def n_words(params: Params, memory: Memory, known: Known) -> int:
 def act(params: Params, memory: Memory, state: int, rng: Generator) -> int:
     """Make the next move of the sequence, or begin another one; sometimes explore."""
     n_actions: int = memory.action_values.shape[1]
-    origin, place, expected = memory.following[0], memory.following[1], memory.following[2]
-    memory.following[0] = -1
+    origin, place, expected = memory.following
+    memory.following[_ORIGIN] = -1
     draw = rng.random()  # one number for both choices, as in other policies
     if draw < params.epsilon:
         return min(int(draw / params.epsilon * n_actions), n_actions - 1)
@@ -132,9 +133,9 @@ def act(params: Params, memory: Memory, state: int, rng: Generator) -> int:
         draw = (draw - params.epsilon) / (1.0 - params.epsilon)
         return min(int(draw * n_actions), n_actions - 1)
     move = memory.sequences[origin, place]
-    memory.following[0] = origin
-    memory.following[1] = place + 1
-    memory.following[2] = move["next_state"]
+    memory.following[_ORIGIN] = origin
+    memory.following[_PLACE] = place + 1
+    memory.following[_EXPECTED] = move["next_state"]
     return int(move["action"])
 
 
@@ -197,4 +198,4 @@ def replay(params: Params, memory: Memory, pause: Pause, rng: Generator, log: Ba
     for place in range(n_steps):
         last_visits[steps[place]["state"]]["place"] = -1
     begin_episode(memory.episode)
-    memory.following[0] = -1
+    memory.following[_ORIGIN] = -1

@@ -52,14 +52,10 @@ from numpy.random import Generator
 from replay.checks.arrays import Bools, Floats, Int32s, Ints
 from replay.learners import ranges
 from replay.learners.contract import Between, Description, Known, Pause, Sizes, Transition
-from replay.learners.value_free import act, most_backups
 from replay.log.backups import EPISODE_END, REST, BackupBuffer, reactivate
 from replay.parts.experiences import Numbering, join, numbering
 from replay.parts.pauses import IN_PAUSES, is_due, phases_of
 from replay.parts.policies import draw_weighted
-
-__all__ = ["Memory", "Params", "act", "description", "init", "learn", "most_backups", "n_words"]
-__all__ += ["replay"]
 
 _RUN, _REPLAYED = range(2)
 
@@ -133,18 +129,22 @@ def description(params: Params) -> Description:
 def init(params: Params, sizes: Sizes) -> Memory:
     n_states, n_maps = sizes.n_states, params.n_maps
     return Memory(
-        np.zeros((n_states, sizes.n_actions)),
-        numbering(n_states),
-        np.zeros((n_states, n_states), dtype=np.bool_),
-        np.zeros((n_maps, n_states)),
-        np.zeros(n_maps),
-        np.zeros(n_maps),
-        np.zeros((2, n_maps)),
-        np.zeros(params.span, dtype=np.int32),
-        np.zeros(1, dtype=np.int64),
-        np.zeros(params.n_replays + 1, dtype=np.int32),
-        np.zeros((2, n_states)),
+        action_values=np.zeros((n_states, sizes.n_actions)),
+        known=numbering(n_states),
+        is_linked=np.zeros((n_states, n_states), dtype=np.bool_),
+        n_places=np.zeros((n_maps, n_states)),
+        n_sequences=np.zeros(n_maps),
+        n_entries=np.zeros(n_maps),
+        belief=np.zeros((2, n_maps)),
+        sequence=np.zeros(params.span, dtype=np.int32),
+        length=np.zeros(1, dtype=np.int64),
+        replayed=np.zeros(params.n_replays + 1, dtype=np.int32),
+        weights=np.zeros((2, n_states)),
     )
+
+
+def most_backups(params: Params, memory: Memory) -> int:
+    return 2 * params.n_replays  # a step has two pauses at most
 
 
 def n_words(params: Params, memory: Memory, known: Known) -> int:

@@ -145,18 +145,18 @@ def description(params: Params) -> Description:
 def init(params: Params, sizes: Sizes) -> Memory:
     n, shape = sizes.n_states, (sizes.n_states, sizes.n_actions)
     return Memory(
-        np.zeros(shape),
-        np.zeros(shape),
-        experiences.experiences_of(*shape),
-        experiences.episode(sizes.n_steps),
-        np.zeros(2),
-        np.zeros(n, dtype=np.int64),
-        np.full(n, -1),
-        np.zeros(shape),
-        np.zeros(shape),
-        np.zeros((params.length + 1, n)),
-        np.zeros((2, n)),
-        np.zeros(params.length, dtype=np.int64),
+        action_values=np.zeros(shape),
+        preferences=np.zeros(shape),
+        experiences=experiences.experiences_of(*shape),
+        episode=experiences.episode(sizes.n_steps),
+        earned=np.zeros(2),
+        reached=np.zeros(n, dtype=np.int64),
+        place=np.full(n, -1),
+        policy=np.zeros(shape),
+        slope=np.zeros(shape),
+        value=np.zeros((params.length + 1, n)),
+        visits=np.zeros((2, n)),
+        path=np.zeros(params.length, dtype=np.int64),
     )
 
 

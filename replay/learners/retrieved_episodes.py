@@ -85,11 +85,11 @@ def description(params: Params) -> Description:
 def init(params: Params, sizes: Sizes) -> Memory:
     shape = (sizes.n_states, sizes.n_actions)
     return Memory(
-        np.full(shape, params.initial_value),
-        experiences.recent_steps(params.n_remembered),
-        np.full(params.n_remembered, -1, dtype=np.int64),
-        np.full(shape, -1, dtype=np.int64),
-        pauses.earnings(),
+        action_values=np.full(shape, params.initial_value),
+        steps=experiences.recent_steps(params.n_remembered),
+        earlier=np.full(params.n_remembered, -1, dtype=np.int64),
+        latest=np.full(shape, -1, dtype=np.int64),
+        earnings=pauses.earnings(),
     )
 
 
@@ -110,26 +110,6 @@ def learn(params: Params, memory: Memory, transition: Transition, log: BackupBuf
     pauses.note_experience(params, memory.earnings, memory.action_values, transition)
     memory.earlier[experiences.add_step(memory.steps, transition)] = memory.latest[s, a]
     memory.latest[s, a] = now
-
-
-def _log_episode(
-    memory: Memory,
-    time: int,
-    n_followed: int,
-    before: float,
-    phase: int,
-    pop: int,
-    log: BackupBuffer,
-) -> None:
-    Q, rows = memory.action_values, memory.steps.rows
-    cause = -1
-    for after in range(n_followed):
-        step = rows[(time + after) % len(rows)]
-        s, a, r = step["state"], step["action"], step["reward"]
-        if after > 0:
-            before = Q[s, a]
-        s_next = step["next_state"]
-        cause = record(log, phase, s, a, s_next, before, Q[s, a], r, pop=pop, cause=cause)
 
 
 def replay(params: Params, memory: Memory, pause: Pause, rng: Generator, log: BackupBuffer) -> None:
@@ -158,7 +138,13 @@ def replay(params: Params, memory: Memory, pause: Pause, rng: Generator, log: Ba
             n_averaged += 1
             Q[s, a] = G if n_averaged == 1 else before + (G - before) / n_averaged
             pauses.note_change(params, memory.earnings, before, Q[s, a])
-            if keeps(log, pause.phase):
-                _log_episode(memory, time, n_followed, before, pause.phase, pop, log)
+            cause = -1
+            for k in range(n_followed if keeps(log, pause.phase) else 0):
+                step = rows[(time + k) % n_kept]  # the first was backed up, the others led on
+                u, b, u_next, r = step["state"], step["action"], step["next_state"], step["reward"]
+                old = before if k == 0 else Q[u, b]
+                cause = record(
+                    log, pause.phase, u, b, u_next, old, Q[u, b], r, pop=pop, cause=cause
+                )
             time = memory.earlier[time % n_kept]
             pop += 1

@@ -77,13 +77,6 @@ def similarity_of(n_states: int, discount: float) -> Similarity:
     """Make the similarity of states without links.
 
     Memory grows with the square of the number of states.
-
-    Examples
-    --------
-    >>> near = similarity_of(2, 0.5)
-    >>> link(near, 0.5 / 1, 0, 1, 1)
-    >>> near.matrix.round(3).tolist()
-    [[1.333, 0.667], [0.667, 1.333]]
     """
     return Similarity(
         np.eye(n_states) / (1.0 - discount),
@@ -208,14 +201,14 @@ def description(params: Params) -> Description:
 def init(params: Params, sizes: Sizes) -> Memory:
     n_states, n_actions = sizes.n_states, sizes.n_actions
     return Memory(
-        np.full((n_states, n_actions), params.initial_value),
-        experiences_of(n_states, n_actions),
-        similarity_of(n_states, params.similarity_discount),
-        np.zeros(n_states),
-        np.zeros(n_states * n_actions),
-        np.zeros(n_states * n_actions),
-        np.zeros(1),
-        pauses.earnings(),
+        action_values=np.full((n_states, n_actions), params.initial_value),
+        experiences=experiences_of(n_states, n_actions),
+        similarity=similarity_of(n_states, params.similarity_discount),
+        inhibition=np.zeros(n_states),
+        ratings=np.zeros(n_states * n_actions),
+        weights=np.zeros(n_states * n_actions),
+        surprise=np.zeros(1),
+        earnings=pauses.earnings(),
     )
 
 

@@ -62,15 +62,19 @@ from numpy.random import Generator
 from replay.checks.arrays import Bools, Floats
 from replay.jit import inlined, kernel
 from replay.learners import ranges
-from replay.learners.contract import Between, Description, Pause, Sizes, Transition, known_moves
-from replay.learners.value_free import act, most_backups, n_words
+from replay.learners.contract import (
+    Between,
+    Description,
+    Known,
+    Pause,
+    Sizes,
+    Transition,
+    known_moves,
+)
 from replay.log.backups import REST, BackupBuffer, reactivate
 from replay.parts.experiences import Numbering, join, numbering
 from replay.parts.pauses import IN_PAUSES, is_due, phases_of
 from replay.worlds.mdp import MDP
-
-__all__ = ["Memory", "Params", "act", "description", "explore", "init", "learn", "most_backups"]
-__all__ += ["n_words", "replay"]
 
 _MOST_SWEEPS = 60
 _TOLERANCE = 1e-14
@@ -94,18 +98,7 @@ class Propagator(NamedTuple):
 
 
 def propagator_of(n_places: int) -> Propagator:
-    """Make an empty propagator.
-
-    Examples
-    --------
-    Two linked places; in a short time the walk mostly stays where it is:
-
-    >>> propagator = propagator_of(2)
-    >>> joined = np.array([[False, True], [True, False]])
-    >>> propagate(propagator, joined, np.zeros(2, bool), 1.0, 2.0, 1.0, True)
-    >>> propagator.cumulative.round(3).tolist()
-    [[0.684, 1.0], [0.316, 1.0]]
-    """
+    """Make an empty propagator."""
     square = (n_places, n_places)
     return Propagator(np.zeros(square), np.zeros(square), np.zeros((2, n_places)))
 
@@ -250,14 +243,6 @@ def least_autocorrelated(is_linked: Bools) -> Floats:
 
     `is_linked` (n, n) is symmetric, without links of a place to itself. Row i of the result holds
     the probabilities of each place after place i; it is read only.
-
-    Examples
-    --------
-    On a line of four places it jumps to places at an odd distance:
-
-    >>> line = np.eye(4, k=1, dtype=bool) | np.eye(4, k=-1, dtype=bool)
-    >>> (least_autocorrelated(line)[0] > 0.01).tolist()
-    [False, True, False, True]
     """
     return _solved(is_linked.tobytes(), len(is_linked))
 
@@ -375,13 +360,23 @@ def description(params: Params) -> Description:
 def init(params: Params, sizes: Sizes) -> Memory:
     n_states = sizes.n_states
     return Memory(
-        np.zeros((n_states, sizes.n_actions)),
-        numbering(n_states),
-        np.zeros((n_states, n_states), dtype=np.bool_),
-        np.zeros(n_states, dtype=np.bool_),
-        propagator_of(n_states),
-        np.zeros(1, dtype=np.bool_),
+        action_values=np.zeros((n_states, sizes.n_actions)),
+        known=numbering(n_states),
+        is_linked=np.zeros((n_states, n_states), dtype=np.bool_),
+        is_goal=np.zeros(n_states, dtype=np.bool_),
+        propagator=propagator_of(n_states),
+        is_stale=np.zeros(1, dtype=np.bool_),
     )
+
+
+def most_backups(params: Params, memory: Memory) -> int:
+    return 2 * params.n_replays  # a step has two pauses at most
+
+
+def n_words(params: Params, memory: Memory, known: Known) -> int:
+    """Count the numbers held: the graph and the propagator, and three numbers per place."""
+    n = int(memory.known.n[0])
+    return 2 * n * n + 3 * n
 
 
 def explore(params: Params, memory: Memory, mdp: MDP | None) -> None:

@@ -119,15 +119,15 @@ def init(params: Params, sizes: Sizes) -> Memory:
     for pair in range(n_pairs if params.on_policy else 0):
         meet(pairs, pair)
     return Memory(
-        np.zeros(shape),
-        pairs,
-        np.eye(n_pairs) if params.on_policy else np.zeros((n_pairs, n_pairs)),
-        np.zeros(n_pairs),
-        model,
-        experiences.outcomes_of(model),
-        np.full(sizes.n_transitions, -1, dtype=np.int32),
-        np.zeros(n_pairs, dtype=np.int32),
-        np.zeros(1, dtype=np.int32),
+        action_values=np.zeros(shape),
+        pairs=pairs,
+        occupancy=np.eye(n_pairs) if params.on_policy else np.zeros((n_pairs, n_pairs)),
+        weights=np.zeros(n_pairs),
+        model=model,
+        outcomes=experiences.outcomes_of(model),
+        drawn_next=np.full(sizes.n_transitions, -1, dtype=np.int32),
+        reached=np.zeros(n_pairs, dtype=np.int32),
+        n_reached=np.zeros(1, dtype=np.int32),
     )
 
 

@@ -68,37 +68,27 @@ def elimination(n_states: int, n_edges: int) -> Elimination:
 
     There is room for 16 pairs of neighbours per edge, or for all pairs of states if these are
     fewer. If that does not suffice, `solve_visits` computes visits without an elimination.
-
-    Examples
-    --------
-    >>> from replay.parts.markov_chain import markov_chain, move
-    >>> chain, visits = markov_chain(2, 2), np.zeros(2)
-    >>> move(chain, 0, 1, 0.5)
-    >>> move(chain, 1, 0, 0.5)
-    >>> solve_visits(elimination(2, 2), chain, 0, 0.5, visits)
-    >>> visits.round(6).tolist()
-    [1.333333, 0.666667]
     """
     room = min(n_states * (n_states - 1) // 2, _MOST_PER_EDGE * n_edges)
     return Elimination(
-        np.zeros(n_states, dtype=np.int32),
-        np.zeros(n_states, dtype=np.int32),
-        np.zeros(n_states + 1, dtype=np.int32),
-        np.zeros(n_states + 1, dtype=np.int32),
-        np.zeros(room, dtype=np.int32),
-        np.zeros(room, dtype=np.int32),
-        np.zeros(room),
-        np.zeros(room),
-        np.zeros(n_states),
-        np.zeros(n_states),
-        np.zeros(n_states),
-        np.zeros(n_states, dtype=np.bool_),
-        np.zeros(2 * room, dtype=np.int32),
-        np.zeros(2 * room, dtype=np.int32),
-        np.zeros(n_states, dtype=np.int32),
-        np.zeros(n_states, dtype=np.int32),
-        np.zeros(n_states, dtype=np.int32),
-        np.full(1, _NONE),
+        order=np.zeros(n_states, dtype=np.int32),
+        place=np.zeros(n_states, dtype=np.int32),
+        begin_later=np.zeros(n_states + 1, dtype=np.int32),
+        begin_earlier=np.zeros(n_states + 1, dtype=np.int32),
+        later=np.zeros(room, dtype=np.int32),
+        earlier=np.zeros(room, dtype=np.int32),
+        onward=np.zeros(room),
+        back=np.zeros(room),
+        leaving=np.zeros(n_states),
+        lost=np.zeros(n_states),
+        row=np.zeros(n_states),
+        is_new=np.zeros(n_states, dtype=np.bool_),
+        neighbour=np.zeros(2 * room, dtype=np.int32),
+        next_one=np.zeros(2 * room, dtype=np.int32),
+        first_one=np.zeros(n_states, dtype=np.int32),
+        degree=np.zeros(n_states, dtype=np.int32),
+        mark=np.zeros(n_states, dtype=np.int32),
+        n_edges=np.full(1, _NONE),
     )
 
 
@@ -231,7 +221,20 @@ def _find_order(elimination: Elimination, chain: MarkovChain) -> bool:
             most += 1
     if n_listed < 0:
         return False
-    _list_earlier(elimination)
+    # Invert the table of later states: list the earlier places of each place, in order.
+    begin_earlier, degree = elimination.begin_earlier, elimination.degree
+    degree[:] = 0
+    for j in range(elimination.begin_later[n_states]):
+        degree[elimination.place[elimination.later[j]]] += 1
+    begin_earlier[0] = 0
+    for place in range(n_states):
+        begin_earlier[place + 1] = begin_earlier[place] + degree[place]
+        degree[place] = begin_earlier[place]
+    for place in range(n_states):
+        for j in range(elimination.begin_later[place], elimination.begin_later[place + 1]):
+            after = elimination.place[elimination.later[j]]
+            elimination.earlier[degree[after]] = place
+            degree[after] += 1
     return True
 
 
@@ -346,22 +349,3 @@ def _mark_neighbours(elimination: Elimination, state: int) -> None:
         else:
             elimination.next_one[previous] = following
         one = following
-
-
-@inlined
-def _list_earlier(elimination: Elimination) -> None:
-    """Invert the table of later states: list the earlier places of each place, in order."""
-    n_states = len(elimination.order)
-    begin_earlier, degree = elimination.begin_earlier, elimination.degree
-    degree[:] = 0
-    for j in range(elimination.begin_later[n_states]):
-        degree[elimination.place[elimination.later[j]]] += 1
-    begin_earlier[0] = 0
-    for place in range(n_states):
-        begin_earlier[place + 1] = begin_earlier[place] + degree[place]
-        degree[place] = begin_earlier[place]
-    for place in range(n_states):
-        for j in range(elimination.begin_later[place], elimination.begin_later[place + 1]):
-            after = elimination.place[elimination.later[j]]
-            elimination.earlier[degree[after]] = place
-            degree[after] += 1

@@ -29,14 +29,7 @@ class Numbering(NamedTuple):
 
 
 def numbering(n_things: int) -> Numbering:
-    """Make an empty list.
-
-    Examples
-    --------
-    >>> known = numbering(3)
-    >>> [int(meet(known, place)) for place in (2, 0, 2)]
-    [0, 1, 0]
-    """
+    """Make an empty list."""
     number = np.full(n_things, -1, dtype=np.int32)
     return Numbering(np.zeros(n_things, np.int32), number, np.zeros(1, np.int64))
 
@@ -95,16 +88,7 @@ class Experiences(NamedTuple):
 
 
 def experiences_of(n_states: int, n_actions: int) -> Experiences:
-    """Make room for the experiences of a world in which nothing was tried.
-
-    Examples
-    --------
-    >>> known = experiences_of(3, 2)
-    >>> int(experience_at(known, 2, 1))
-    0
-    >>> int(known.rows[0]["state"]), int(known.n_known[0])
-    (2, 1)
-    """
+    """Make room for the experiences of a world in which nothing was tried."""
     return Experiences(
         np.zeros(n_states * n_actions, dtype=_EXPERIENCE),
         np.zeros(1, dtype=np.int64),
@@ -153,19 +137,7 @@ class RecentSteps(NamedTuple):
 
 
 def recent_steps(n_kept: int) -> RecentSteps:
-    """Make an empty ring buffer.
-
-    Examples
-    --------
-    >>> from replay.learners.contract import Transition
-    >>> recent = recent_steps(2)
-    >>> for reward in (1.0, 2.0, 4.0):
-    ...     place = add_step(recent, Transition(0, 0, reward, 0, -1, False, False))
-    >>> recent.rows["reward"].tolist()
-    [4.0, 2.0]
-    >>> discounted_return(recent, 1, 2, 0.5)[0]
-    np.float64(4.0)
-    """
+    """Make an empty ring buffer."""
     return RecentSteps(np.zeros(n_kept, dtype=_STEP), np.zeros(2, dtype=np.int64))
 
 
@@ -222,15 +194,7 @@ class Episode(NamedTuple):
 
 
 def episode(n_steps: int) -> Episode:
-    """Make an empty episode; none that can occur has more steps.
-
-    Examples
-    --------
-    >>> now = episode(10)
-    >>> add_transition(now, 3, 0, 1.0)
-    >>> int(now.length[0]), float(now.steps[0]["reward"])
-    (1, 1.0)
-    """
+    """Make an empty episode; none that can occur has more steps."""
     return Episode(np.zeros(n_steps, dtype=_EPISODE_STEP), np.zeros(1, dtype=np.int64))
 
 
@@ -272,19 +236,7 @@ class Outcomes(NamedTuple):
 
 
 def outcomes_of(model: WorldModel) -> Outcomes:
-    """Make room for the outcomes of a model that has observed nothing.
-
-    Examples
-    --------
-    >>> from replay.learners.contract import Transition
-    >>> from replay.parts.world_model import world_model
-    >>> model = world_model(3, 2, 4)
-    >>> outcomes = outcomes_of(model)
-    >>> remember_outcome(outcomes, model, Transition(1, 0, 0.5, 2, -1, True, False))
-    >>> edge = draw_outcome(outcomes, model, np.random.default_rng(0))
-    >>> int(model.edges[edge]["next_state"]), float(outcomes.rows[edge]["reward"])
-    (2, 0.5)
-    """
+    """Make room for the outcomes of a model that has observed nothing."""
     return Outcomes(
         np.zeros(len(model.edges), dtype=_OUTCOME),
         np.zeros(model.visits.size, dtype=np.int32),

@@ -38,23 +38,13 @@ class MarkovChain(NamedTuple):
 
 
 def markov_chain(n_states: int, n_edges: int) -> MarkovChain:
-    """Make a chain without edges.
-
-    Examples
-    --------
-    >>> chain, visits = markov_chain(2, 2), np.zeros(2)
-    >>> move(chain, 0, 1, 0.5)
-    >>> move(chain, 1, 0, 0.5)
-    >>> expected_visits(chain, 0, 0.5, visits)
-    >>> visits.round(6).tolist()
-    [1.333333, 0.666667]
-    """
+    """Make a chain without edges."""
     return MarkovChain(
-        np.zeros(n_edges, dtype=_EDGE),
-        np.zeros(1, dtype=np.int64),
-        np.full(n_states, -1, dtype=np.int32),
-        np.zeros(n_states, dtype=np.bool_),
-        np.zeros(n_states),
+        edges=np.zeros(n_edges, dtype=_EDGE),
+        n_edges=np.zeros(1, dtype=np.int64),
+        first_out=np.full(n_states, -1, dtype=np.int32),
+        has_moved=np.zeros(n_states, dtype=np.bool_),
+        arriving=np.zeros(n_states),
     )
 
 

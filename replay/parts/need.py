@@ -44,18 +44,12 @@ class Need(NamedTuple):
 
 
 def need_of(n_states: int, n_edges: int) -> Need:
-    """Make the need of an agent that has not moved: 1 everywhere.
-
-    Examples
-    --------
-    >>> need_of(2, 1).expected.tolist()
-    [1.0, 1.0]
-    """
+    """Make the need of an agent that has not moved: 1 everywhere."""
     return Need(
-        np.ones(n_states),
-        markov_chain(n_states, n_edges),
-        elimination(n_states, n_edges),
-        np.full(n_states, 1.0 / n_states),
+        expected=np.ones(n_states),
+        chain=markov_chain(n_states, n_edges),
+        elimination=elimination(n_states, n_edges),
+        shares=np.full(n_states, 1.0 / n_states),
     )
 
 

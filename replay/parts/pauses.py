@@ -86,13 +86,7 @@ EACH_STEP, END, START_AND_END, IN_REST, IN_PAUSES, END_AND_REST, STEP_AND_REST, 
 
 @inlined
 def is_due(moment: int, phase: int) -> bool:
-    """Return whether a learner that replays at these moments does so in a pause of this phase.
-
-    Examples
-    --------
-    >>> is_due(START_AND_END, EPISODE_END), is_due(START_AND_END, STEP)
-    (True, False)
-    """
+    """Return whether a learner that replays at these moments does so in a pause of this phase."""
     if phase == REST:
         return moment >= IN_REST
     if phase == EPISODE_END:
@@ -103,13 +97,7 @@ def is_due(moment: int, phase: int) -> bool:
 
 
 def phases_of(moment: int) -> tuple[int, ...]:
-    """List the phases of the pauses in which a learner replays.
-
-    Examples
-    --------
-    >>> phases_of(END) == (EPISODE_END,)
-    True
-    """
+    """List the phases of the pauses in which a learner replays."""
     return tuple(phase for phase in (STEP, EPISODE_END, START, REST) if is_due(moment, phase))
 
 
@@ -143,27 +131,7 @@ class Earnings(NamedTuple):
 
 
 def earnings() -> Earnings:
-    """Make the record of a learner that has experienced nothing.
-
-    Examples
-    --------
-    >>> class Params(NamedTuple):
-    ...     discount: float = 0.9
-    ...     backup_cost: float = 2.0
-    ...     mean_backups: float = np.inf
-    >>> class Step(NamedTuple):
-    ...     state: int = 0
-    ...     action: int = 0
-    ...     reward: float = 1.0
-    ...     next_state: int = 1
-    ...     terminated: bool = False
-    >>> held, Q, rng = earnings(), np.zeros((2, 1)), np.random.default_rng(0)
-    >>> note_experience(Params(), held, Q, Step())
-    >>> float(latest_change(held))
-    0.2
-    >>> [is_worth_it(Params(backup_cost=cost), 0.5, 1.0) for cost in (0.0, 0.4, 0.6)]
-    [True, True, False]
-    """
+    """Make the record of a learner that has experienced nothing."""
     return Earnings(np.zeros(3))
 
 

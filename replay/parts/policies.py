@@ -36,11 +36,6 @@ def best_tried(action_values: Floats, state: int) -> float:
     """Return the largest value of the actions tried so far in a state.
 
     Values are infinite where an action was never tried.
-
-    Examples
-    --------
-    >>> float(best_tried(np.array([[np.inf, -2.0, -3.0]]), 0))
-    -2.0
     """
     best = -np.inf
     for action in range(action_values.shape[1]):
@@ -51,19 +46,6 @@ def best_tried(action_values: Floats, state: int) -> float:
 
 
 @inlined
-def draw_uniform(action_values: Floats, rng: np.random.Generator) -> int:
-    """Draw an action uniformly, whatever the values.
-
-    Examples
-    --------
-    >>> draw_uniform(np.zeros((2, 1)), np.random.default_rng(0))
-    0
-    """
-    n_actions: int = action_values.shape[1]
-    return min(int(rng.random() * n_actions), n_actions - 1)
-
-
-@inlined
 def epsilon_greedy(
     action_values: Floats, state: int, epsilon: float, rng: np.random.Generator
 ) -> int:
@@ -71,11 +53,6 @@ def epsilon_greedy(
 
     One random number is drawn, whatever the outcome, so that learners that share a seed stay
     comparable step by step. An infinite value marks an untried action, which counts as the best.
-
-    Examples
-    --------
-    >>> epsilon_greedy(np.array([[0.0, 1.0]]), 0, 0.0, np.random.default_rng(0))
-    1
     """
     n_actions: int = action_values.shape[1]
     draw = rng.random()
@@ -105,13 +82,7 @@ def epsilon_greedy(
 def softmax(
     action_values: Floats, state: int, inverse_temperature: float, rng: np.random.Generator
 ) -> int:
-    """Draw an action with a probability that grows exponentially with its value.
-
-    Examples
-    --------
-    >>> softmax(np.array([[0.0, 1.0]]), 0, 1e3, np.random.default_rng(0))
-    1
-    """
+    """Draw an action with a probability that grows exponentially with its value."""
     n_actions: int = action_values.shape[1]
     best = action_values[state, 0]
     for action in range(1, n_actions):
@@ -149,11 +120,6 @@ def draw_weighted(weights: Floats, n: int, rng: np.random.Generator) -> int:
     """Draw an index below n in proportion to its weight.
 
     It is -1 if all weights are 0.
-
-    Examples
-    --------
-    >>> draw_weighted(np.array([0.0, 2.0, 0.0]), 3, np.random.default_rng(0))
-    1
     """
     total = 0.0
     for i in range(n):

@@ -29,23 +29,14 @@ class PriorityQueue(NamedTuple):
 
 
 def priority_queue(n_states: int) -> PriorityQueue:
-    """Make an empty queue for states 0 to ``n_states - 1``.
-
-    Examples
-    --------
-    >>> queue = priority_queue(3)
-    >>> for state, priority in enumerate([0.5, 2.0, 1.0]):
-    ...     set_priority(queue, state, priority, -1)
-    >>> [int(pop(queue)) for _ in range(3)]
-    [1, 2, 0]
-    """
+    """Make an empty queue for states 0 to ``n_states - 1``."""
     return PriorityQueue(
-        np.zeros(1, dtype=np.int64),
-        np.zeros(n_states, dtype=np.int32),
-        np.zeros(n_states),
-        np.full(n_states, -1, dtype=np.int32),
-        np.full(n_states, -1, dtype=np.int64),
-        np.zeros(1, dtype=np.int64),
+        size=np.zeros(1, dtype=np.int64),
+        state=np.zeros(n_states, dtype=np.int32),
+        priority=np.zeros(n_states),
+        position=np.full(n_states, -1, dtype=np.int32),
+        cause=np.full(n_states, -1, dtype=np.int64),
+        clock=np.zeros(1, dtype=np.int64),
     )
 
 
@@ -148,8 +139,10 @@ def tick(queue: PriorityQueue) -> int:
 
 
 @inlined
-def clear(queue: PriorityQueue) -> None:
-    """Empty the queue."""
+def clear(queue: PriorityQueue | None) -> None:
+    """Empty the queue, if there is one."""
+    if queue is None:
+        return
     for place in range(queue.size[0]):
         queue.position[queue.state[place]] = -1
     queue.size[0] = 0

@@ -49,24 +49,18 @@ class Traces(NamedTuple):
 
 
 def traces(n_states: int, n_actions: int, decay: float, n_steps: int) -> Traces:
-    """Make room for traces; none is set.
-
-    Examples
-    --------
-    >>> traces(2, 1, 0.1, 100).strength.round(3).tolist()[-3:]
-    [0.01, 0.1, 1.0]
-    """
+    """Make room for traces; none is set."""
     strength = _strengths(decay, n_steps)
     room = len(strength) + _ROOM
     return Traces(
-        strength.copy(),
-        np.zeros(room, dtype=np.uint32),
-        np.zeros(room),
-        np.zeros(room, dtype=np.int32),
-        np.zeros(room),
-        np.zeros(n_states * n_actions, dtype=np.int32),
-        np.zeros(1, dtype=np.int64),
-        np.zeros(1, dtype=np.int64),
+        strength=strength.copy(),
+        pair=np.zeros(room, dtype=np.uint32),
+        value=np.zeros(room),
+        next_state=np.zeros(room, dtype=np.int32),
+        reward=np.zeros(room),
+        place=np.zeros(n_states * n_actions, dtype=np.int32),
+        end=np.zeros(1, dtype=np.int64),
+        n_traced=np.zeros(1, dtype=np.int64),
     )
 
 

@@ -106,33 +106,25 @@ def world_model(
 
     There is room for all edges that can be known at one time: one for each transition, and one for
     its way back. The row of a forgotten edge is used again.
-
-    Examples
-    --------
-    >>> model = world_model(3, 1, 2)
-    >>> for state, next_state in [(0, 1), (1, 2), (0, 1)]:
-    ...     count_transition(model, state, 0, next_state, False)
-    >>> model.edges["count"][: model.n_edges[0]].tolist()
-    [2.0, 1.0]
     """
     pairs = (n_states, n_actions)
     return WorldModel(
-        np.zeros(n_transitions if way_back is None else 2 * n_transitions, dtype=_EDGE),
-        np.zeros(1, dtype=np.int64),
-        np.zeros(1, dtype=np.int64),
-        np.full(1, -1, dtype=np.int64),
-        np.zeros(pairs),
-        np.full(pairs, -1, dtype=np.int32),
-        np.full(n_states, -1, dtype=np.int32),
-        np.full(n_states, -1, dtype=np.int32),
-        np.zeros(n_states, dtype=np.int32),
-        np.zeros(1, dtype=np.int64),
-        np.full(1, float(forgetting)) if forgetting > 0.0 else None,
-        None if way_back is None else np.array(way_back, dtype=np.int32),
-        None if way_back is None else np.zeros(pairs, dtype=np.bool_),
-        priority_queue(n_states * n_actions) if capacity < np.inf else None,
-        np.zeros(1, dtype=np.int64),
-        np.zeros(2, dtype=np.int64),
+        edges=np.zeros(n_transitions if way_back is None else 2 * n_transitions, dtype=_EDGE),
+        n_edges=np.zeros(1, dtype=np.int64),
+        n_places=np.zeros(1, dtype=np.int64),
+        free=np.full(1, -1, dtype=np.int64),
+        visits=np.zeros(pairs),
+        first_out=np.full(pairs, -1, dtype=np.int32),
+        first_in=np.full(n_states, -1, dtype=np.int32),
+        last_in=np.full(n_states, -1, dtype=np.int32),
+        n_in=np.zeros(n_states, dtype=np.int32),
+        most_in=np.zeros(1, dtype=np.int64),
+        forgetting=np.full(1, float(forgetting)) if forgetting > 0.0 else None,
+        way_back=None if way_back is None else np.array(way_back, dtype=np.int32),
+        is_assumed=None if way_back is None else np.zeros(pairs, dtype=np.bool_),
+        expendable=priority_queue(n_states * n_actions) if capacity < np.inf else None,
+        n_changes=np.zeros(1, dtype=np.int64),
+        clock=np.zeros(2, dtype=np.int64),
     )
 
 
@@ -270,14 +262,7 @@ def clear_model(model: WorldModel) -> None:
     model.n_changes[0] += 1
     model.n_places[0] = 0
     model.free[0] = -1
-    _forget_all(model.expendable)
-
-
-@inlined
-def _forget_all(queue: PriorityQueue | None) -> None:
-    if queue is None:
-        return
-    clear(queue)
+    clear(model.expendable)
 
 
 @inlined

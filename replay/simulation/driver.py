@@ -39,14 +39,14 @@ _MOST_LOGGED = np.iinfo(backups.BACKUP["step"]).max
 def world_tables(mdp: MDP) -> World:
     """Convert an MDP to the tables that the loop reads."""
     return World(
-        mdp.n_actions,
-        mdp.successor_offset,
-        mdp.successor,
-        mdp.cumulative_probability,
-        mdp.reward,
-        mdp.terminal,
-        mdp.start_states,
-        mdp.cumulative_start_probability,
+        n_actions=mdp.n_actions,
+        successor_offset=mdp.successor_offset,
+        successor=mdp.successor,
+        cumulative=mdp.cumulative_probability,
+        reward=mdp.reward,
+        terminal=mdp.terminal,
+        start_state=mdp.start_states,
+        start_cumulative=mdp.cumulative_start_probability,
     )
 
 

@@ -360,10 +360,10 @@ class _History:
         """Return what was observed before the run and in it."""
         before, n = self._before, self._n
         return Walk(
-            np.concatenate([before.observations, self._observations[:n]]),
-            np.concatenate([before.is_first, self.is_first]),
-            np.concatenate([before.action, self._action[:n]]),
-            before.n_actions,
+            observations=np.concatenate([before.observations, self._observations[:n]]),
+            is_first=np.concatenate([before.is_first, self.is_first]),
+            action=np.concatenate([before.action, self._action[:n]]),
+            n_actions=before.n_actions,
         )
 
     def encode_again(self, coder: Coder) -> Int32s | None:

@@ -161,13 +161,7 @@ def paid_rewards(
     next_state: NDArray[np.integer[Any]],
     n_states: int,
 ) -> Floats:
-    """Return the reward of each step, shape (n_steps,); `rewards` are those of `feed`.
-
-    Examples
-    --------
-    >>> paid_rewards({2: 1.0}, np.array([0, 1, 2]), np.array([1, 2, 2]), 3).tolist()
-    [0.0, 1.0, 0.0]
-    """
+    """Return the reward of each step, shape (n_steps,); `rewards` are those of `feed`."""
     if isinstance(rewards, pd.DataFrame) and "state" in rewards:
         table = check_table(rewards, ["state", "reward"], "rewards")
         for again in table.loc[table["state"].duplicated(), "state"].head(1):
@@ -214,15 +208,7 @@ class RecordedExperience:
         paused: Iterable[int] = (),
         name: str = "transitions",
     ) -> RecordedExperience:
-        """Check recorded experience; the parameters are those of `feed`, and `name` is for errors.
-
-        Examples
-        --------
-        >>> lap = pd.DataFrame({"state": [0, 1], "action": 0, "reward": [0.0, 1.0],
-        ...                     "next_state": [1, 2], "terminated": [False, True]})
-        >>> RecordedExperience.of(lap, n_states=3, n_actions=1).sizes.n_transitions
-        2
-        """
+        """Check recorded experience, given as to `feed`; `name` is for errors."""
         n_states = check_whole("n_states", n_states, at_least=1, at_most=MOST_STATES)
         n_actions = check_whole("n_actions", n_actions, at_least=1, at_most=2**31 - 1)
         if mdp is not None and not isinstance(mdp, MDP):
@@ -353,10 +339,9 @@ def _checked(transitions: pd.DataFrame, n_states: int, n_actions: int, source: s
 def _check_moves(steps: NDArray[np.void], mdp: MDP) -> None:
     """Refuse moves that the world does not have, whatever the action; staying is not a move."""
     wide = np.int64(mdp.n_states)
-    known = np.unique(mdp.transition_rows() // mdp.n_actions * wide + mdp.successor)
-    made = steps["state"] * wide + steps["next_state"]
-    missing = ~np.isin(made, known) & (steps["state"] != steps["next_state"])
-    for row in np.flatnonzero(missing)[:1]:
+    known = mdp.transition_rows() // mdp.n_actions * wide + mdp.successor
+    missing = ~np.isin(steps["state"] * wide + steps["next_state"], known)
+    for row in np.flatnonzero(missing & (steps["state"] != steps["next_state"]))[:1]:
         raise ValueError(
             f"Row {row} of transitions goes from state {steps['state'][row]} to state "
             f"{steps['next_state'][row]}, but the world {mdp.name!r} has no such move."

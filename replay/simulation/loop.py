@@ -203,7 +203,8 @@ def _loop(
         episode = clock.episode[0]
         episode_steps = clock.episode_steps[0]
         window = clock.window[0]
-        last_step = time - episode_steps + max_episode_steps - 1  # cuts it off
+        # The last step that this episode may have; if none is ever cut off, one that is over.
+        last_step = time - episode_steps + max_episode_steps - 1
         is_given, is_asked = False, False
         if given is not None:
             is_given, is_asked = len(given.steps) > 0, given.ask != 0
@@ -257,7 +258,7 @@ def _loop(
                             where, phase = here, backups.START
                         replay(params, memory, Pause(phase, where, False), replay_rng, log)
                     episode += 1
-                    last_step = time + max_episode_steps
+                    last_step = time + max_episode_steps  # the next one begins with step time + 1
                 if acts and not act_first and here >= 0:
                     next_action = act(params, memory, here, rng)
                 if steps is not None and not is_given:
@@ -279,7 +280,7 @@ def _loop(
         clock.action[0] = action
         clock.time[0] = time
         clock.episode[0] = episode
-        clock.episode_steps[0] = time - last_step + max_episode_steps - 1
+        clock.episode_steps[0] = time - (last_step - max_episode_steps + 1)
         clock.window[0] = window
         n_done: int = time - begin
         return n_done

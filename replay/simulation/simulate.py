@@ -291,12 +291,12 @@ def _lived(
         begins = [0, *mdp.changes.tolist()]
         writer.closed = closed_moves(zip(begins, (each.mdp for each in phases), strict=True))
     sizes = Sizes(
-        first.n_states,
-        first.n_actions,
-        max(mdp.n_transitions, 1),
-        min(longest, max(phase.n_steps for phase in phases)),
-        mdp.n_links,
-        way_back(learner, mdp, first.n_actions),
+        n_states=first.n_states,
+        n_actions=first.n_actions,
+        n_transitions=max(mdp.n_transitions, 1),
+        n_steps=min(longest, max(phase.n_steps for phase in phases)),
+        n_links=mdp.n_links,
+        way_back=way_back(learner, mdp, first.n_actions),
     )
     rng = np.random.default_rng(seed)
     stream = replay_stream(seed) if learner.replays else None

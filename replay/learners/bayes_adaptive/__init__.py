@@ -124,14 +124,16 @@ def init(params: Params, sizes: Sizes) -> Memory:
     table = (n, sizes.n_actions)
     unknown = np.full(shape, -1, dtype=np.int32)
     return Memory(
-        np.zeros(shape),
-        belief_tree.beliefs(params, *shape),
-        unknown if sizes.way_back is None else sizes.way_back,
-        np.zeros(sizes.n_states),
-        np.zeros(sizes.n_states),
-        belief_tree.belief_tree(params, *shape),
-        BeliefPlan(np.zeros(table), np.zeros(table), np.zeros(table), np.zeros(n), np.zeros(n)),
-        pauses.earnings(),
+        action_values=np.zeros(shape),
+        known=belief_tree.beliefs(params, *shape),
+        way_back=unknown if sizes.way_back is None else sizes.way_back,
+        starts=np.zeros(sizes.n_states),
+        begin=np.zeros(sizes.n_states),
+        tree=belief_tree.belief_tree(params, *shape),
+        plan=BeliefPlan(
+            np.zeros(table), np.zeros(table), np.zeros(table), np.zeros(n), np.zeros(n)
+        ),
+        earnings=pauses.earnings(),
     )
 
 

@@ -147,46 +147,31 @@ def beliefs(params: Params, n_states: int, n_actions: int) -> Beliefs:
     shape = (n_states, n_actions)
     prior = np.array([params.prior_open, params.prior_shut])
     return Beliefs(
-        np.tile(prior, (*shape, 1)),
-        np.full(shape, -1, dtype=np.int32),
-        np.zeros(shape),
-        np.zeros(shape, dtype=np.bool_),
+        counts=np.tile(prior, (*shape, 1)),
+        next_state=np.full(shape, -1, dtype=np.int32),
+        reward=np.zeros(shape),
+        ends=np.zeros(shape, dtype=np.bool_),
     )
 
 
 def belief_tree(params: Params, n_states: int, n_actions: int) -> BeliefTree:
-    """Make a tree without nodes.
-
-    Examples
-    --------
-    A barrier is possible, and one try shows whether it is there:
-
-    >>> from replay.learners.bayes_adaptive import Params
-    >>> params = Params(horizon=1)
-    >>> known, tree = beliefs(params, 2, 1), belief_tree(params, 2, 1)
-    >>> known.next_state[0, 0] = 1
-    >>> add_root(params, tree, 0)
-    0
-    >>> grow(params, known, tree)
-    >>> int(tree.n[0]), float(tree.chance[0, 0]), tree.state[tree.child[0, 0]].tolist()
-    (3, 0.5, [1, 0])
-    """
+    """Make a tree without nodes."""
     n, k = params.n_belief_states, params.n_uncertain
     return BeliefTree(
-        np.zeros(2, dtype=np.int64),
-        np.zeros(k, dtype=np.int32),
-        np.full(n_states * n_actions, -1, dtype=np.int32),
-        np.zeros((k, 2), dtype=np.int16),
-        np.zeros(n, dtype=np.int32),
-        np.zeros(n, dtype=np.int32),
-        np.zeros((n, k, 2), dtype=np.int16),
-        np.zeros(n, dtype=np.bool_),
-        np.full(n_states, -1, dtype=np.int32),
-        np.full(n, -1, dtype=np.int32),
-        np.full((n, n_actions), NOWHERE),
-        np.full((n, n_actions, 2), -1, dtype=np.int32),
-        np.full(n, -1, dtype=np.int32),
-        np.full(n * n_actions * 2, -1, dtype=np.int32),
+        n=np.zeros(2, dtype=np.int64),
+        doubted=np.zeros(k, dtype=np.int32),
+        number=np.full(n_states * n_actions, -1, dtype=np.int32),
+        since=np.zeros((k, 2), dtype=np.int16),
+        state=np.zeros(n, dtype=np.int32),
+        depth=np.zeros(n, dtype=np.int32),
+        tries=np.zeros((n, k, 2), dtype=np.int16),
+        is_now=np.zeros(n, dtype=np.bool_),
+        first_at=np.full(n_states, -1, dtype=np.int32),
+        next_at=np.full(n, -1, dtype=np.int32),
+        chance=np.full((n, n_actions), NOWHERE),
+        child=np.full((n, n_actions, 2), -1, dtype=np.int32),
+        first_in=np.full(n, -1, dtype=np.int32),
+        next_in=np.full(n * n_actions * 2, -1, dtype=np.int32),
     )
 
 

@@ -180,18 +180,18 @@ def init(params: Params, sizes: Sizes) -> Memory:
     n_goals, longest = min(params.n_goals, sizes.n_states), max(params.max_backups, 1)
     shape = (sizes.n_states, sizes.n_actions)
     return Memory(
-        np.zeros(shape),
-        np.zeros((n_goals, *shape)),
-        goals_of(n_goals, sizes.n_states),
-        world_model(*shape, sizes.n_transitions),
-        np.zeros(sizes.n_states),
-        goal_need(n_goals, *shape, sizes.n_transitions),
-        np.zeros((n_goals, *shape)),
-        np.zeros(shape),
-        np.zeros(sizes.n_states * sizes.n_actions, dtype=np.int64),
-        np.zeros((2, longest), dtype=np.int32),
-        np.zeros(longest),
-        pauses.earnings(),
+        action_values=np.zeros(shape),
+        geodesic=np.zeros((n_goals, *shape)),
+        goals=goals_of(n_goals, sizes.n_states),
+        model=world_model(*shape, sizes.n_transitions),
+        starts=np.zeros(sizes.n_states),
+        need=goal_need(n_goals, *shape, sizes.n_transitions),
+        gain=np.zeros((n_goals, *shape)),
+        priority=np.zeros(shape),
+        ties=np.zeros(sizes.n_states * sizes.n_actions, dtype=np.int64),
+        path=np.zeros((2, longest), dtype=np.int32),
+        before=np.zeros(longest),
+        earnings=pauses.earnings(),
     )
 
 
@@ -297,10 +297,11 @@ def fade_values(memory: Memory, kept: float) -> None:
 
 def _n_led(memory: Memory, g: int, s: int, length: int) -> int:
     """Count the moves that led to s, back to the first that was not a best move towards g."""
-    goal, G, path = memory.goals.place[g], memory.geodesic[g], memory.path
+    goal, G = memory.goals.place[g], memory.geodesic[g]
+    states, actions = memory.path
     n = 0
     while s != goal and n < length:
-        u, b = path[0, length - 1 - n], path[1, length - 1 - n]
+        u, b = states[length - 1 - n], actions[length - 1 - n]
         if u == goal or G[u, b] < best_value(G, u) - _NEAR:
             break
         n += 1
@@ -312,13 +313,14 @@ def _change_values(params: Params, memory: Memory, g: int, length: int, n: int) 
 
     Return whether it reaches them: it does if the move is a best one towards the goal.
     """
-    G, model, path = memory.geodesic[g], memory.model, memory.path
-    s, a = path[0, length], path[1, length]
+    G, model = memory.geodesic[g], memory.model
+    states, actions = memory.path
+    s, a = states[length], actions[length]
     s_next = model.edges[memory.need.latest[s, a]]["next_state"]
     change = params.replay_rate * (_target(params, memory, g, s_next) - G[s, a])
     reaches: bool = change != 0.0 and G[s, a] >= best_value(G, s) - _NEAR
     for i in range(n + 1):
-        u, b = path[0, length - i], path[1, length - i]
+        u, b = states[length - i], actions[length - i]
         memory.before[i] = G[u, b]
         G[u, b] += change
         change = params.discount * change if reaches else 0.0
@@ -329,15 +331,16 @@ def _evaluate(params: Params, memory: Memory, g: int, s: int, a: int, length: in
     """Return the gain, for one goal, of a backup that passes its error to n moves."""
     if s == memory.goals.place[g]:
         return 0.0
-    G, path = memory.geodesic[g], memory.path
-    path[0, length], path[1, length] = s, a
+    G = memory.geodesic[g]
+    states, actions = memory.path
+    states[length], actions[length] = s, a
     policy = Policy(params.policy, params.inverse_temperature, 0.0)
     _change_values(params, memory, g, length, n)
     gain = gain_on_the_way(memory.need, policy, g, s, G)
     for i in range(n, 0, -1):
-        gain += gain_on_the_way(memory.need, policy, g, path[0, length - i], G)
+        gain += gain_on_the_way(memory.need, policy, g, states[length - i], G)
     for i in range(n, -1, -1):
-        G[path[0, length - i], path[1, length - i]] = memory.before[i]
+        G[states[length - i], actions[length - i]] = memory.before[i]
     return gain
 
 
@@ -390,20 +393,23 @@ def _draw_best(memory: Memory, rng: Generator) -> tuple[int, int]:
 
 def _back_up(params: Params, memory: Memory, length: int) -> int:
     """Back up the move after a path, for all goals; return how many moves its error reaches."""
-    path, furthest = memory.path, 0
+    states, actions = memory.path
+    furthest = 0
     for g in range(memory.goals.n[0]):
-        n = _n_led(memory, g, path[0, length], length)
+        n = _n_led(memory, g, states[length], length)
         if _change_values(params, memory, g, length, n):
             furthest = max(furthest, n)
         for i in range(n + 1):
-            if memory.geodesic[g, path[0, length - i], path[1, length - i]] != memory.before[i]:
-                mark_changed(memory.need, memory.model, g, path[0, length - i])
+            u, b = states[length - i], actions[length - i]
+            if memory.geodesic[g, u, b] != memory.before[i]:
+                mark_changed(memory.need, memory.model, g, u)
     return furthest
 
 
 def replay(params: Params, memory: Memory, pause: Pause, rng: Generator, log: BackupBuffer) -> None:
     """Make the backup that is most valuable over goals, until none is worth its time."""
-    Q, goals, path = memory.action_values, memory.goals, memory.path
+    Q, goals = memory.action_values, memory.goals
+    states, actions = memory.path
     if pause.phase == START:
         memory.starts[pause.state] += 1.0
     if goals.n[0] == 0 or not pauses.is_due(params.replay_at, pause.phase):
@@ -421,15 +427,15 @@ def replay(params: Params, memory: Memory, pause: Pause, rng: Generator, log: Ba
         if worth <= params.min_priority or not pauses.goes_on(params, memory.earnings, worth, rng):
             break
         length = length if s == end else 0
-        path[0, length], path[1, length] = s, a
+        states[length], actions[length] = s, a
         s_next, need = memory.model.edges[memory.need.latest[s, a]]["next_state"], 0.0
         for g in range(goals.n[0]):
             need += goals.likely[g] * memory.need.visits[g, s]
         furthest = _back_up(params, memory, length)
         row = row if furthest == 0 and (s == end or s_next == last) else -1
         for i in range(furthest, -1, -1):
-            u, b = path[0, length - i], path[1, length - i]
-            u_next = path[0, length - i + 1] if i > 0 else s_next
+            u, b = states[length - i], actions[length - i]
+            u_next = states[length - i + 1] if i > 0 else s_next
             before = Q[u, b]
             _set_action_value(memory, u, b)
             row = record(

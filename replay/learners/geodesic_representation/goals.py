@@ -37,23 +37,13 @@ class Goals(NamedTuple):
 
 
 def goals_of(n_goals: int, n_states: int) -> Goals:
-    """Make room for goals, none of which is known yet.
-
-    Examples
-    --------
-    >>> goals = goals_of(2, 5)
-    >>> [int(new_goal(goals, place)) for place in (4, 2)]
-    [0, 1]
-    >>> note_visit(goals, 0, True, 0.5)
-    >>> goals.likely.tolist()
-    [0.75, 0.25]
-    """
+    """Make room for goals, none of which is known yet."""
     return Goals(
-        np.zeros(1, dtype=np.int64),
-        np.full(n_goals, -1, dtype=np.int32),
-        np.full(n_states, -1, dtype=np.int32),
-        np.zeros(n_goals),
-        np.zeros(n_goals),
+        n=np.zeros(1, dtype=np.int64),
+        place=np.full(n_goals, -1, dtype=np.int32),
+        number=np.full(n_states, -1, dtype=np.int32),
+        likely=np.zeros(n_goals),
+        reward=np.zeros(n_goals),
     )
 
 
@@ -107,38 +97,16 @@ class GoalNeed(NamedTuple):
 
 
 def goal_need(n_goals: int, n_states: int, n_actions: int, n_edges: int) -> GoalNeed:
-    """Make the need of an agent that knows no move: 0 everywhere.
-
-    Examples
-    --------
-    The first of two actions leads to state 1, the second one nowhere:
-
-    >>> from replay.parts.policies import EPSILON_GREEDY
-    >>> from replay.parts.world_model import world_model
-    >>> need, model = goal_need(1, 2, 2, 2), world_model(2, 2, 2)
-    >>> note_move(need, model, 1, 0, 0, 1), note_move(need, model, 1, 0, 1, 0)
-    (None, None)
-    >>> need.stale.met[: need.stale.n[0]].tolist()
-    [0]
-    >>> greedy, values = Policy(EPSILON_GREEDY, 1.0, 0.0), np.zeros((2, 2))
-    >>> set_policy(need, greedy, 0, 0, values, True)
-    >>> begin_at(need, 0)
-    >>> count_goal_need(need, 1, 0.5)
-    >>> need.visits.round(6).tolist()
-    [[1.333333, 0.333333]]
-    >>> values[0, 0] = 1.0
-    >>> float(gain_on_the_way(need, greedy, 0, 0, values))
-    0.5
-    """
+    """Make the need of an agent that knows no move: 0 everywhere."""
     return GoalNeed(
-        np.zeros((n_goals, n_states)),
-        np.zeros(n_goals, dtype=np.bool_),
-        np.zeros(n_states),
-        np.full((n_states, n_actions), -1, dtype=np.int32),
-        numbering(n_goals * n_states),
-        np.zeros(n_actions),
-        _for_each(markov_chain(n_states, n_edges), n_goals),
-        _for_each(elimination(n_states, n_edges), n_goals),
+        visits=np.zeros((n_goals, n_states)),
+        is_due=np.zeros(n_goals, dtype=np.bool_),
+        begin=np.zeros(n_states),
+        latest=np.full((n_states, n_actions), -1, dtype=np.int32),
+        stale=numbering(n_goals * n_states),
+        weights=np.zeros(n_actions),
+        chains=_for_each(markov_chain(n_states, n_edges), n_goals),
+        eliminations=_for_each(elimination(n_states, n_edges), n_goals),
     )
 
 
@@ -151,11 +119,11 @@ def _for_each(table: _Table, n_goals: int) -> _Table:
 def _chain(need: GoalNeed, goal: int) -> MarkovChain:
     chains = need.chains
     return MarkovChain(
-        chains.edges[goal],
-        chains.n_edges[goal],
-        chains.first_out[goal],
-        chains.has_moved[goal],
-        chains.arriving[goal],
+        edges=chains.edges[goal],
+        n_edges=chains.n_edges[goal],
+        first_out=chains.first_out[goal],
+        has_moved=chains.has_moved[goal],
+        arriving=chains.arriving[goal],
     )
 
 
@@ -163,24 +131,24 @@ def _chain(need: GoalNeed, goal: int) -> MarkovChain:
 def _elimination(need: GoalNeed, goal: int) -> Elimination:
     each = need.eliminations
     return Elimination(
-        each.order[goal],
-        each.place[goal],
-        each.begin_later[goal],
-        each.begin_earlier[goal],
-        each.later[goal],
-        each.earlier[goal],
-        each.onward[goal],
-        each.back[goal],
-        each.leaving[goal],
-        each.lost[goal],
-        each.row[goal],
-        each.is_new[goal],
-        each.neighbour[goal],
-        each.next_one[goal],
-        each.first_one[goal],
-        each.degree[goal],
-        each.mark[goal],
-        each.n_edges[goal],
+        order=each.order[goal],
+        place=each.place[goal],
+        begin_later=each.begin_later[goal],
+        begin_earlier=each.begin_earlier[goal],
+        later=each.later[goal],
+        earlier=each.earlier[goal],
+        onward=each.onward[goal],
+        back=each.back[goal],
+        leaving=each.leaving[goal],
+        lost=each.lost[goal],
+        row=each.row[goal],
+        is_new=each.is_new[goal],
+        neighbour=each.neighbour[goal],
+        next_one=each.next_one[goal],
+        first_one=each.first_one[goal],
+        degree=each.degree[goal],
+        mark=each.mark[goal],
+        n_edges=each.n_edges[goal],
     )
 
 

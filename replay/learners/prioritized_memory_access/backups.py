@@ -36,11 +36,6 @@ def softmax_gain(
 
     Only the probability p of the action changes: gain is the change of p times the difference
     between the action's new value and the mean of the others.
-
-    Examples
-    --------
-    >>> round(float(softmax_gain(np.array([[0.0, 1.0]]), 0, 0, 3.0, beta=100.0)), 6)
-    2.0
     """
     before = action_values[state, action]
     if after == before or action_values.shape[1] == 1:
@@ -66,21 +61,12 @@ def softmax_gain(
 
 
 def priority_table(n_states: int, n_actions: int) -> PriorityTable:
-    """Make a table in which all pairs are excluded.
-
-    Examples
-    --------
-    >>> table = priority_table(2, 2)
-    >>> for action, priority in [(0, 0.5), (1, 0.75)]:
-    ...     set_pair_priority(table, 1, action, priority)
-    >>> best_pair(table, -1.0, np.random.default_rng(0))
-    (1, 1)
-    """
+    """Make a table in which all pairs are excluded."""
     return PriorityTable(
-        np.zeros((n_states, n_actions)),
-        np.full((n_states, n_actions), -1.0),
-        np.full(n_states, -1.0),
-        numbering(n_states),
+        gain=np.zeros((n_states, n_actions)),
+        priority=np.full((n_states, n_actions), -1.0),
+        highest=np.full(n_states, -1.0),
+        stale=numbering(n_states),
     )
 
 

@@ -153,14 +153,6 @@ def explore_pairs(model: WorldModel, mdp: MDP) -> Int32s:
     """Count one transition of each pair in a model: the most probable one.
 
     Return where each pair led, (n_states, n_actions); -1 in terminal states.
-
-    Examples
-    --------
-    >>> from replay.worlds.mazes import from_ascii
-    >>> from replay.parts.world_model import world_model
-    >>> maze = from_ascii("S.G")
-    >>> explore_pairs(world_model(3, 4, 12), maze).tolist()
-    [[0, 1, 0, 0], [1, 2, 1, 0], [-1, -1, -1, -1]]
     """
     next_state = likeliest_outcomes(mdp)
     _observe_all(model, next_state, mdp.terminal)
@@ -168,17 +160,7 @@ def explore_pairs(model: WorldModel, mdp: MDP) -> Int32s:
 
 
 def explore_chain(chain: MarkovChain, mdp: MDP) -> None:
-    """Set a chain to the moves of uniformly random actions, and link its ends to all starts.
-
-    Examples
-    --------
-    >>> from replay.parts.markov_chain import markov_chain
-    >>> from replay.worlds.mazes import from_ascii
-    >>> chain = markov_chain(2, 10)
-    >>> explore_chain(chain, from_ascii("SG"))
-    >>> chain.edges["probability"][:3].tolist()
-    [0.75, 0.25, 1.0]
-    """
+    """Set a chain to the moves of uniformly random actions, and link its ends to all starts."""
     any_action = np.full((1, mdp.n_actions), 1 / mdp.n_actions)
     moves = sparse.kron(sparse.eye_array(mdp.n_states), any_action) @ mdp.transition_matrix()
     edges = sparse.coo_array(moves + _links(mdp))
@@ -189,15 +171,6 @@ def link_ends(chain: MarkovChain, mdp: MDP) -> None:
     """Link each terminal state in a chain to the states where episodes may start.
 
     The probabilities of the links are those of the starts.
-
-    Examples
-    --------
-    >>> from replay.parts.markov_chain import markov_chain
-    >>> from replay.worlds.mazes import from_ascii
-    >>> chain = markov_chain(3, 10)
-    >>> link_ends(chain, from_ascii("..G"))
-    >>> sorted(chain.edges[:2][["next_state", "probability"]].tolist())
-    [(0, 0.5), (1, 0.5)]
     """
     links = sparse.coo_array(_links(mdp))
     _set_all(chain, links.row, links.col, links.data)

@@ -39,22 +39,7 @@ class Evaluation(NamedTuple):
 
 
 def evaluation(discount: float, model: WorldModel) -> Evaluation:
-    """Make an evaluation of states for a learner that has experienced nothing.
-
-    Examples
-    --------
-    An agent that was once led from 0 over 1 to the end 2, and is in 1 now:
-
-    >>> from replay.log.backups import STEP
-    >>> from replay.parts.world_model import count_transition, world_model
-    >>> model = world_model(3, 1, 2)
-    >>> seen = evaluation(0.5, model)
-    >>> count_transition(model, 0, 0, 1, False), count_transition(model, 1, 0, 2, True)
-    (None, None)
-    >>> look_ahead(seen, model, np.zeros((3, 1)), 0.5, 0.1, Pause(STEP, 1, False))
-    >>> seen.need.expected[:3].tolist()
-    [0.0, 1.0, 0.5]
-    """
+    """Make an evaluation of states for a learner that has experienced nothing."""
     if discount == 1.0:
         raise ValueError(
             "Need sums over the whole future, so a priority with need asks for a discount below 1, "
@@ -62,10 +47,10 @@ def evaluation(discount: float, model: WorldModel) -> Evaluation:
         )
     n_states, n_actions = model.visits.shape
     return Evaluation(
-        need_of(n_states + 1, len(model.edges) + 2 * n_states),
-        np.zeros(n_actions),
-        np.zeros(n_states + 1, dtype=np.int64),
-        np.zeros(1, dtype=np.int64),
+        need=need_of(n_states + 1, len(model.edges) + 2 * n_states),
+        after=np.zeros(n_actions),
+        starts=np.zeros(n_states + 1, dtype=np.int64),
+        n_changes=np.zeros(1, dtype=np.int64),
     )
 
 
@@ -144,13 +129,6 @@ def greedy_gain(action_values: Floats, state: int, after: Floats, epsilon: float
     Random actions earn the same before and after. Only the greedy choice counts: the gain is the
     best of the new values, less the mean of the new values of the actions that are best now.
     Actions whose value is infinite, as they were never tried, are left out, as in maxima.
-
-    Examples
-    --------
-    The worse of two actions becomes the better one, by 2:
-
-    >>> float(greedy_gain(np.array([[1.0, 0.0]]), 0, np.array([1.0, 3.0]), 0.5))
-    1.0
     """
     best_before, best_after = -np.inf, -np.inf
     total, n_best = 0.0, 0
