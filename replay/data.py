@@ -11,13 +11,7 @@ _DATA = next(path for path in (_HERE / "published", _HERE.parent / "data") if pa
 
 
 def data_file(name: str) -> Path:
-    """Find a file that ships with the toolkit.
-
-    Examples
-    --------
-    >>> data_file("README.md").exists()
-    True
-    """
+    """Find a file that ships with the toolkit."""
     path = Path(check_text("The name of a file", name))
     if path.is_absolute() or ".." in path.parts or "\0" in name:
         raise ValueError(f"The name of a file must be a path below 'data', got {shown(name)}.")

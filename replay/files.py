@@ -359,18 +359,7 @@ def _digest(path: Path) -> str:
 
 
 def remove_leftovers(paths: Iterable[Path]) -> None:
-    """Remove the temporary files and folders of killed processes.
-
-    Examples
-    --------
-    >>> import tempfile
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     for name in ("note.txt", name_beside(Path("note.txt")).name, ".hidden"):
-    ...         (Path(folder) / name).touch()
-    ...     remove_leftovers(Path(folder).rglob("*"))
-    ...     sorted(path.name for path in Path(folder).iterdir())
-    ['.hidden', 'note.txt']
-    """
+    """Remove the temporary files and folders of killed processes."""
     for path in list(paths):
         if is_leftover(path):
             if path.is_dir() and not path.is_symlink():

@@ -24,16 +24,7 @@ _Value = TypeVar("_Value")
 
 
 def check_all(checks: Iterable[Callable[[], _Value]]) -> list[_Value]:
-    """Make several checks and return their results; what is wrong is said at once.
-
-    Examples
-    --------
-    >>> table = pd.DataFrame({"x": [0.5, "a"], "y": [1j, 2.0]})
-    >>> check_all(lambda axis=axis: check_column(table, axis, "it", kind="number") for axis in "xy")
-    Traceback (most recent call last):
-    ValueError: The column 'x' of it must hold finite numbers; row 1 has 'a'. The column 'y' of it \
-must hold finite numbers; row 0 has 1j.
-    """
+    """Make several checks and return their results; what is wrong is said at once."""
     found, wrong = [], []
     for check in checks:
         try:
@@ -79,19 +70,7 @@ _PLAIN = {"string", "integer", "floating", "mixed-integer-float", "boolean", "em
 
 
 def check_cells(table: pd.DataFrame, name: str, *, lists: bool = True) -> None:
-    """Check that each column of a table holds numbers only, texts only, or, if allowed, lists only.
-
-    Examples
-    --------
-    >>> check_cells(pd.DataFrame({"mean": [0.5, {}]}), "rates")
-    Traceback (most recent call last):
-    ValueError: The column 'mean' of rates must hold numbers only, texts only or lists only; row 1 \
-has {}.
-    >>> check_cells(pd.DataFrame({"mean": [0.5, 1, "a"]}), "rates")
-    Traceback (most recent call last):
-    ValueError: The column 'mean' of rates must hold numbers only, texts only or lists only; row 0 \
-has 0.5, row 2 has 'a'.
-    """
+    """Check that each column holds numbers only, texts only, or, if allowed, lists only."""
     for place, column in enumerate(table.columns if len(table) else ()):
         cells = table.iloc[:, place]
         kind = pd.api.types.infer_dtype(cells, skipna=True)
@@ -116,38 +95,12 @@ has 0.5, row 2 has 'a'.
         )
 
 
-def check_column(
-    table: pd.DataFrame,
-    column: str,
-    name: str,
-    *,
-    kind: str,
-    at_least: float = -math.inf,
-    at_most: float = math.inf,
-    missing: bool = False,
-    hint: str = "",
-) -> NDArray[Any]:
-    """Check one column of a table.
+def check_column(table: pd.DataFrame, column: str, name: str, **limits: Any) -> NDArray[Any]:
+    """Check one column of a table, within the limits that `check_array` takes.
 
-    Arguments are those of `check_array`; the message names the row as the table's index does.
-
-    Examples
-    --------
-    >>> table = pd.DataFrame({"state": [0, 7]})
-    >>> check_column(table, "state", "transitions", kind="whole", at_least=0, at_most=4)
-    Traceback (most recent call last):
-    ValueError: The column 'state' of transitions must hold whole numbers from 0 to 4; row 1 has 7.
+    The message names the row as the table's index does.
     """
-    what = f"The column {column!r} of {name}"
-    return check_array(
-        table[column],
-        what,
-        kind=kind,
-        at_least=at_least,
-        at_most=at_most,
-        missing=missing,
-        hint=hint,
-    )
+    return check_array(table[column], f"The column {column!r} of {name}", **limits)
 
 
 def check_seconds(time: Floats, what: str) -> None:

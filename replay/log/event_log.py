@@ -109,19 +109,19 @@ class EventLog:
 
     def __post_init__(self) -> None:
         """Add empty tables, and refuse unknown ones."""
-        if not isinstance(self.tables, Mapping):
-            raise TypeError(
-                f"tables must be a dict of table name to columns, got {shown(self.tables)}."
-            )
-        if not isinstance(self.provenance, Mapping):
-            raise TypeError(f"provenance must be a dict, got {shown(self.provenance)}.")
+        kinds: dict[str, tuple[Any, str]] = {
+            "tables": (Mapping, "a dict of table name to columns"),
+            "provenance": (Mapping, "a dict"),
+            "mdp": (MDP | None, "an MDP"),
+            "excerpt": (Excerpt, "an Excerpt"),
+        }
+        for name, (kind, words) in kinds.items():
+            value = getattr(self, name)
+            if not isinstance(value, kind):
+                raise TypeError(f"{name} must be {words}, got {shown(value)}.")
         kept = self.provenance.get("log", "replay")
         if not isinstance(kept, str | list):  # a list for runs that keep different backups
             raise TypeError(f"'log' of provenance must be text, got {shown(kept)}.")
-        if self.mdp is not None and not isinstance(self.mdp, MDP):
-            raise TypeError(f"mdp must be an MDP, got {shown(self.mdp)}.")
-        if not isinstance(self.excerpt, Excerpt):
-            raise TypeError(f"excerpt must be an Excerpt, got {shown(self.excerpt)}.")
         if self.excerpt is not WHOLE_RUN:
             for part, number in self.excerpt._asdict().items():
                 check_whole(f"{part} of excerpt", number, at_least=-1)
@@ -319,16 +319,7 @@ class EventLog:
         return log
 
     def with_states(self, number: Int32s, mdp: MDP, closed: ClosedMoves | None = None) -> EventLog:
-        """Renumber the states.
-
-        Examples
-        --------
-        >>> from replay import MDP
-        >>> world = MDP.from_tables([[0]], reward=[0.0])
-        >>> log = EventLog({"steps": {"state": [0], "next_state": [1]}})
-        >>> log.with_states(np.zeros(2, dtype=np.int32), world).steps["next_state"].tolist()
-        [0]
-        """
+        """Renumber the states."""
         tables = {name: dict(self.columns(name)) for name in SCHEMA}
         for table in (tables["steps"], tables["backups"]):
             for column in {"state", "next_state", "location"} & table.keys():
@@ -523,11 +514,6 @@ def window_ends(n_steps: int, n_windows: int) -> Ints:
     """Divide the steps of a run into adjacent windows; the array is read-only.
 
     There is at most one window per step; a window ends before the step that is returned for it.
-
-    Examples
-    --------
-    >>> window_ends(10, 3).tolist()
-    [3, 6, 10]
     """
     ends = np.array([k * n_steps // n_windows for k in range(1, n_windows + 1)], dtype=np.int64)
     ends.setflags(write=False)

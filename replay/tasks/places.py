@@ -255,21 +255,12 @@ class Places:
         if len(set(memories)) < len(memories):
             raise ValueError(f"There is at most one rule for each memory, got {memories}.")
         check_moves(self.graph, key[1])
-        self._worlds[key] = made = self._world(*key)
-        return made
-
-    @cached_property
-    def _worlds(self) -> dict[Any, MDP]:
-        return {}
-
-    def _world(
-        self, rules: tuple[Rule, ...], closed: tuple[tuple[str, str], ...], start: int | None
-    ) -> MDP:
         if start is not None:
-            return self.world(rules, closed).starting_in(start)
+            self._worlds[key] = self.world(*key[:2]).starting_in(start)
+            return self._worlds[key]
         moves = self._moves
         node = {name: number for number, name in enumerate(self.graph)}
-        by_memory = {rule.memory: rule for rule in (*reversed(self.rules), *rules)}
+        by_memory = {rule.memory: rule for rule in (*reversed(self.rules), *key[0])}
         is_end = np.zeros((len(moves.memories), len(node) + 1), dtype=bool)
         pays = np.zeros(is_end.shape)
         for number, memory in enumerate(moves.memories):
@@ -278,11 +269,17 @@ class Places:
                 pays[number, node[name]] = amount
         here, there, remembered = moves.here[:, None], moves.there, moves.memory[:, None]
         barred = np.zeros(there.shape, dtype=bool)
-        for origin, target in closed:
+        for origin, target in key[1]:
             barred |= (here == node[origin]) & (there == node[target])
         stays = barred | (there < 0)
         entered = np.where(is_end[remembered, there], moves.ending, moves.passing)
-        return self._mdp(entered, np.where(stays, 0.0, pays[remembered, there]), stays)
+        paid = np.where(stays, 0.0, pays[remembered, there])
+        self._worlds[key] = made = self._mdp(entered, paid, stays)
+        return made
+
+    @cached_property
+    def _worlds(self) -> dict[Any, MDP]:
+        return {}
 
     @cached_property
     def whole(self) -> MDP:

@@ -328,12 +328,13 @@ class _ActingAnimal:
         self.first = self._checked(first)
         whole = task.model.whole
         sizes = Sizes(
-            whole.n_states,
-            whole.n_actions,
-            3 * whole.n_transitions,  # a move may lead on, end the lap, or meet a barrier
-            LONGEST_LAP,
-            int(whole.terminal.sum()) * len(task.model.starts),
-            way_back(found, whole, whole.n_actions),
+            n_states=whole.n_states,
+            n_actions=whole.n_actions,
+            n_transitions=3
+            * whole.n_transitions,  # a move may lead on, end the lap, or meet a barrier
+            n_steps=LONGEST_LAP,
+            n_links=int(whole.terminal.sum()) * len(task.model.starts),
+            way_back=way_back(found, whole, whole.n_actions),
         )
         writer = LogWriter("all", found, name=task.name, seed=seed)
         self.driver = Driver(found, sizes, writer, rng=rng, replay_rng=replay_rng, known=whole)

@@ -235,11 +235,10 @@ class Task:
                         f"The landmark {name!r} must list nodes of the graph, got {shown(node)}."
                     )
         forms: Any = self.headings
-        are_texts = isinstance(forms, tuple | list) and all(isinstance(each, str) for each in forms)
-        if (
-            not are_texts
-            or len(forms) != 2
-            or not all(each.isprintable() and _HEADING.fullmatch(each) for each in forms)
+        is_pair = isinstance(forms, tuple | list) and len(forms) == 2
+        if not is_pair or not all(
+            isinstance(form, str) and form.isprintable() and _HEADING.fullmatch(form)
+            for form in forms
         ):
             raise ValueError(
                 "headings must be two texts with one {} for the name, such as '{}>' and '{}<'; "
@@ -283,14 +282,14 @@ class Task:
         for place, (node, heading) in enumerate(self._seen):
             if heading:
                 # Each heading has the right-hand lane of a two-way track.
-                far, here = self.model.steps_from_home, np.array(self.graph.nodes[node]["pos"])
-                turns = (
-                    (far[there] - far[node]) * (np.array(self.graph.nodes[there]["pos"]) - here)
-                    for there in self.model.neighbours[node]
-                )
-                ahead = sum(turns, start=np.zeros(2)) * (1 if heading == ">" else -1)
-                right = _LANE_CM / 2 * np.array([ahead[1], -ahead[0]])
-                places[place] += right / max(float(np.hypot(*ahead)), 1e-9)
+                n_steps, here = self.model.steps_from_home, places[place].copy()
+                ahead = np.zeros(2)  # away from home, from the neighbours nearer to it
+                for neighbour in self.model.neighbours[node]:
+                    there = np.array(self.graph.nodes[neighbour]["pos"])
+                    ahead += (n_steps[neighbour] - n_steps[node]) * (there - here)
+                ahead *= 1 if heading == ">" else -1
+                to_the_right = np.array([ahead[1], -ahead[0]]) / max(float(np.hypot(*ahead)), 1e-9)
+                places[place] += _LANE_CM / 2 * to_the_right
         return places
 
     @cached_property

@@ -18,7 +18,6 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
-from typing import Any
 
 import numpy as np
 from scipy import sparse
@@ -137,14 +136,14 @@ def moving_reward(
     rng = np.random.default_rng(check_seed(seed))
     maze, places = _maze_with_places(size, n_places, rng)
     terminal = np.isin(np.arange(maze.n_states), places)
-    chance, reward = _matrices(maze)
-    chance.data *= ~terminal[maze.transition_rows() // maze.n_actions]
-    start = ~terminal / np.count_nonzero(~terminal)
-    base = _from_matrices(maze, chance, reward, terminal=terminal, start_probability=start)
-    mazes = [
-        replace(base, reward=(base.successor == places[number % n_places]).astype(float))
-        for number in range(n_phases)
-    ]
+    moves = maze.transitions()
+    goes_on = ~terminal[moves.state]
+    columns = {name: column[goes_on] for name, column in list(moves._asdict().items())[:4]}
+    columns |= {"terminal": terminal, "start_probability": ~terminal / (~terminal).sum()}
+    mazes = []
+    for number in range(n_phases):
+        paid = columns["next_state"] == places[number % n_places]
+        mazes.append(MDP.from_transitions(**moves._replace(**columns, reward=paid)._asdict()))
     return _protocol("moving_reward", mazes, n_steps, noise, n_rest)
 
 
@@ -214,11 +213,26 @@ def _protocol(name: str, mdps: list[MDP], n_steps: int, noise: float, n_rest: in
         n = mdps[0].n_actions
         any_action = sparse.kron(sparse.eye_array(mdps[0].n_states), np.full((n, n), 1 / n))
         mix = (1 - noise) * sparse.eye_array(n * mdps[0].n_states) + noise * any_action
-        mdps = [
-            _from_matrices(mdp, *((mix @ table).tocsr() for table in _matrices(mdp)))
-            for mdp in mdps
-        ]
+        mdps = [_mixed(mdp, mix) for mdp in mdps]
     return Protocol([Phase(mdp, n_steps, n_rest) for mdp in mdps], name=name)
+
+
+def _mixed(mdp: MDP, mix: sparse.csr_array) -> MDP:
+    """Let each pair of state and action have the mean outcomes of several, with these weights."""
+    chance, earned = mdp.transition_matrix(), mdp.transition_matrix()
+    earned.data = mdp.probability * mdp.reward
+    chance, earned = (mix @ chance).tocsr(), (mix @ earned).tocsr()
+    rows, successor = chance.nonzero()
+    probability = chance[rows, successor]
+    same = {name: getattr(mdp, name) for name in _KEPT}
+    return MDP.from_transitions(
+        rows // mdp.n_actions,
+        rows % mdp.n_actions,
+        successor,
+        probability,
+        earned[rows, successor] / probability,
+        **same,
+    )
 
 
 def _draw(seed: _Seed, size: int, n_phases: int) -> list[MDP]:
@@ -297,30 +311,3 @@ def _within_reach(maze: MDP, places: np.ndarray) -> bool:
     n_steps = csgraph.dijkstra(backwards, indices=list(places), unweighted=True)
     elsewhere = ~np.isin(np.arange(maze.n_states), places)
     return bool(np.isfinite(n_steps[:, elsewhere]).all())
-
-
-def _matrices(mdp: MDP) -> tuple[sparse.csr_array, sparse.csr_array]:
-    """Return P(s' | s, a), and P times r(s, a, s'), with one row per pair of state and action."""
-    chance = mdp.transition_matrix()
-    reward = chance.copy()
-    reward.data = mdp.probability * mdp.reward
-    return chance, reward
-
-
-def _from_matrices(
-    mdp: MDP, chance: sparse.csr_array, reward: sparse.csr_array, **changes: Any
-) -> MDP:
-    """Make an MDP like another one from matrices as those of `_matrices`."""
-    entries = chance.tocoo()
-    is_kept = entries.data > 0
-    rows, successor = (place[is_kept] for place in entries.coords)
-    probability = entries.data[is_kept]
-    same = {name: getattr(mdp, name) for name in _KEPT}
-    return MDP.from_transitions(
-        rows // mdp.n_actions,
-        rows % mdp.n_actions,
-        successor,
-        probability,
-        reward[rows, successor] / probability,
-        **same | changes,
-    )

@@ -158,19 +158,19 @@ def _from_mdp_graph(graph: nx.MultiGraph, name: str | None) -> Transitions:
         bool(nodes) and all(key in data for _, data in nodes) for key in ("pos", "label")
     )
     return Transitions(
-        state,
-        action,
-        np.array([number[v] for _, v, _, _ in edges], dtype=np.int64),
-        of_edges("probability"),
-        of_edges("reward"),
-        check_array(
+        state=state,
+        action=action,
+        next_state=np.array([number[v] for _, v, _, _ in edges], dtype=np.int64),
+        probability=of_edges("probability"),
+        reward=of_edges("reward"),
+        start_probability=check_array(
             of_nodes("start_probability"), "'start_probability' of the nodes", kind="number"
         ),
-        check_array(of_nodes("terminal"), "'terminal' of the nodes", kind="flag"),
-        names,
-        check_position(of_nodes("pos"), len(nodes)) if has_position else None,
-        check_labels(of_nodes("label"), len(nodes)) if has_label else None,
-        check_text("The name of the graph", graph.name) if name is None else name,
+        terminal=check_array(of_nodes("terminal"), "'terminal' of the nodes", kind="flag"),
+        action_names=names,
+        position=check_position(of_nodes("pos"), len(nodes)) if has_position else None,
+        labels=check_labels(of_nodes("label"), len(nodes)) if has_label else None,
+        name=check_text("The name of the graph", graph.name) if name is None else name,
     )
 
 

@@ -87,17 +87,17 @@ def from_gymnasium(environment: object) -> Transitions:
     columns = np.array(list(merged), dtype=np.int64).reshape(-1, 3)
     spec = getattr(env, "spec", None)
     return Transitions(
-        columns[:, 0],
-        columns[:, 1],
-        columns[:, 2],
-        np.array([sum(p for p, _ in parts) for parts in merged.values()], dtype=float),
-        np.array([_mean_reward(parts) for parts in merged.values()], dtype=float),
-        start,
-        terminal,
-        tuple(map(str, range(n_actions))),
-        None,
-        (*range(n_states), *copy),
-        spec.id if spec else type(world).__name__,
+        state=columns[:, 0],
+        action=columns[:, 1],
+        next_state=columns[:, 2],
+        probability=np.array([sum(p for p, _ in parts) for parts in merged.values()], dtype=float),
+        reward=np.array([_mean_reward(parts) for parts in merged.values()], dtype=float),
+        start_probability=start,
+        terminal=terminal,
+        action_names=tuple(map(str, range(n_actions))),
+        position=None,
+        labels=(*range(n_states), *copy),
+        name=spec.id if spec else type(world).__name__,
     )
 
 
@@ -201,10 +201,12 @@ def _row_of(given: Any, what: str, n_states: int) -> list[_Outcome]:
         probability = check_number(f"The probability in {what}", probability, at_least=0, at_most=1)
         next_state = check_array([next_state], f"The next state in {what}", kind="whole")
         outcome = _Outcome(
-            probability,
-            check_whole(f"The next state in {what}", next_state[0], at_most=n_states - 1),
-            check_number(f"The reward in {what}", reward),
-            bool(check_array([done], f"done in {what}", kind="flag")[0]),
+            probability=probability,
+            next_state=check_whole(
+                f"The next state in {what}", next_state[0], at_most=n_states - 1
+            ),
+            reward=check_number(f"The reward in {what}", reward),
+            done=bool(check_array([done], f"done in {what}", kind="flag")[0]),
         )
         if outcome.probability > 0:
             row.append(outcome)

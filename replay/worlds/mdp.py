@@ -584,17 +584,17 @@ class MDP:
         """
         state, action = np.divmod(self.transition_rows(), self.n_actions)
         return Transitions(
-            state,
-            action,
-            self.successor.astype(np.int64),
-            self.probability,
-            self.reward,
-            self.start_probability,
-            self.terminal,
-            self.action_names,
-            self.position,
-            self.labels,
-            self.name,
+            state=state,
+            action=action,
+            next_state=self.successor.astype(np.int64),
+            probability=self.probability,
+            reward=self.reward,
+            start_probability=self.start_probability,
+            terminal=self.terminal,
+            action_names=self.action_names,
+            position=self.position,
+            labels=self.labels,
+            name=self.name,
         )
 
     @classmethod

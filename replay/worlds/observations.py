@@ -63,11 +63,7 @@ def place_code(
     """
     from replay.worlds.gymnasium_bridge import ObservedEnv
 
-    if not isinstance(mdp, MDP):
-        raise TypeError(f"mdp must be an MDP, got {shown(mdp)}.")
-    if mdp.position is None:
-        raise ValueError(f"The states of {mdp.name!r} have no positions: give position=.")
-    centres = np.asarray(mdp.position)
+    centres = _positions(mdp)
     spread = check_number("width", width, at_least=1e-6)
     sd = check_number("noise", noise, at_least=0.0)
     n_more = check_whole("n_distractors", n_distractors, at_least=0, at_most=1_000_000)
@@ -115,16 +111,13 @@ def pixels(
     """
     from replay.worlds.gymnasium_bridge import ObservedEnv
 
-    if not isinstance(mdp, MDP):
-        raise TypeError(f"mdp must be an MDP, got {shown(mdp)}.")
-    if mdp.position is None:
-        raise ValueError(f"The states of {mdp.name!r} have no positions: give position=.")
+    position = _positions(mdp)
     width = check_whole("size", size, at_least=1, at_most=100)
     sd = check_number("noise", noise, at_least=0.0)
     # The spacing of the grid is the smallest difference of coordinates that is not rounding.
-    apart = np.diff(np.unique(mdp.position.ravel()))
+    apart = np.diff(np.unique(position.ravel()))
     unit = apart[apart > 1e-9].min(initial=np.inf)
-    place = np.rint((mdp.position - mdp.position.min(axis=0)) / unit).astype(np.int64)
+    place = np.rint((position - position.min(axis=0)) / unit).astype(np.int64)
     shape = place.max(axis=0)[::-1] + 1
     if width**2 * float(shape.prod()) > _MOST_PIXELS:
         raise ValueError(
@@ -141,7 +134,7 @@ def pixels(
         image[row[state], column[state]] = _ANIMAL
         return image.repeat(width, 0).repeat(width, 1).ravel() + sd * rng.normal(size=n_pixels)
 
-    return ObservedEnv(mdp.to_gymnasium(max_episode_steps), observe, mdp.position, n_pixels)
+    return ObservedEnv(mdp.to_gymnasium(max_episode_steps), observe, position, n_pixels)
 
 
 def aliased(mdp: MDP, looks: ArrayLike, *, max_episode_steps: int | None = None) -> Env[Any, Any]:
@@ -179,10 +172,21 @@ def aliased(mdp: MDP, looks: ArrayLike, *, max_episode_steps: int | None = None)
     return ObservedEnv(mdp.to_gymnasium(max_episode_steps), observe, mdp.position, 1)
 
 
-def check_looks(mdp: MDP, looks: ArrayLike) -> Floats:
-    """Return what is seen in each state of a world, one number each, or say what is wrong."""
+def _check_world(mdp: object) -> None:
     if not isinstance(mdp, MDP):
         raise TypeError(f"mdp must be an MDP, got {shown(mdp)}.")
+
+
+def _positions(mdp: MDP) -> Floats:
+    _check_world(mdp)
+    if mdp.position is None:
+        raise ValueError(f"The states of {mdp.name!r} have no positions: give position=.")
+    return np.asarray(mdp.position)
+
+
+def check_looks(mdp: MDP, looks: ArrayLike) -> Floats:
+    """Return what is seen in each state of a world, one number each, or say what is wrong."""
+    _check_world(mdp)
     seen = check_array(looks, "looks", kind="number").astype(np.float64)
     if len(seen) != mdp.n_states:
         raise ValueError(
@@ -258,8 +262,7 @@ def looks_of_walls(mdp: MDP) -> Any:
     >>> looks_of_walls(from_ascii("S..G"))
     array([13,  5,  5, -1])
     """
-    if not isinstance(mdp, MDP):
-        raise TypeError(f"mdp must be an MDP, got {shown(mdp)}.")
+    _check_world(mdp)
     looks = np.full(mdp.n_states, -1)
     for state in np.flatnonzero(~mdp.terminal).tolist():
         looks[state] = sum(

@@ -19,7 +19,6 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from replay.checks import (
-    LARGEST_NUMBER,
     check_array,
     check_flag,
     check_list,
@@ -28,6 +27,7 @@ from replay.checks import (
     shown,
 )
 from replay.checks.arrays import Floats
+from replay.worlds.transitions import NOT_TOO_LARGE
 
 _MOST_SEGMENTS = 1_000_000
 _TOUCHING = 0.01  # of the shortest edge that ends there: what is nearer is meant to be one place
@@ -46,10 +46,7 @@ def make_track_graph(node_positions: ArrayLike, edges: object) -> nx.Graph:
     50.0
     """
     what = "node_positions, a pair (x, y) in cm for each node,"
-    positions = check_array(
-        node_positions, what, kind="number", n_dims=2,
-        at_least=-LARGEST_NUMBER, at_most=LARGEST_NUMBER,
-    )  # fmt: skip
+    positions = check_array(node_positions, what, **NOT_TOO_LARGE, n_dims=2)
     if positions.shape[1] != 2:
         raise ValueError(f"node_positions must have shape (n_nodes, 2); got {positions.shape}.")
     graph = nx.Graph()

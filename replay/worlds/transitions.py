@@ -15,6 +15,10 @@ from numpy.typing import NDArray
 from replay.checks import LARGEST_NUMBER, check_array, check_list, check_text, shown
 from replay.checks.arrays import Bools, Floats, Ints
 
+NOT_TOO_LARGE: dict[str, Any] = {
+    "kind": "number", "at_least": -LARGEST_NUMBER, "at_most": LARGEST_NUMBER,
+}  # fmt: skip
+"""Limits of rewards and positions, for `check_array`."""
 _MOST_ROWS = 2**31 - 2  # pairs of state and action are numbered by int32
 
 
@@ -84,17 +88,17 @@ def list_transitions(
     ]
     names = [str(a) for a in range(n_actions)] if action_names is None else action_names
     return Transitions(
-        state,
-        action,
-        next_state,
-        probability,
-        rewards[key],
-        start_distribution(start, mask),
-        mask,
-        check_action_names(names),
-        check_position(position, n_states),
-        check_labels(labels, n_states),
-        check_text("The name of an MDP", name),
+        state=state,
+        action=action,
+        next_state=next_state,
+        probability=probability,
+        reward=rewards[key],
+        start_probability=start_distribution(start, mask),
+        terminal=mask,
+        action_names=check_action_names(names),
+        position=check_position(position, n_states),
+        labels=check_labels(labels, n_states),
+        name=check_text("The name of an MDP", name),
     )
 
 
@@ -175,14 +179,7 @@ def check_rewards(reward: object, n_dims: int | None = 1) -> Floats:
 
     `n_dims` None allows any number of dimensions.
     """
-    return check_array(
-        reward,
-        "reward",
-        kind="number",
-        at_least=-LARGEST_NUMBER,
-        at_most=LARGEST_NUMBER,
-        n_dims=n_dims,
-    )
+    return check_array(reward, "reward", **NOT_TOO_LARGE, n_dims=n_dims)
 
 
 def check_action_names(names: object) -> tuple[str, ...]:
@@ -201,14 +198,7 @@ def check_position(position: object, n_states: int) -> Floats | None:
     """
     if position is None:
         return None
-    places = check_array(
-        position,
-        "position",
-        kind="number",
-        at_least=-LARGEST_NUMBER,
-        at_most=LARGEST_NUMBER,
-        n_dims=None,
-    )
+    places = check_array(position, "position", **NOT_TOO_LARGE, n_dims=None)
     if places.shape != (n_states, 2):
         raise ValueError(
             f"position must have shape {(n_states, 2)} for {n_states} states, got {places.shape}."
@@ -218,13 +208,7 @@ def check_position(position: object, n_states: int) -> Floats | None:
 
 def check_place(place: object, what: str) -> tuple[float, float]:
     """Check one position, (x, y) in cm; `what` is the subject of the message."""
-    found = check_array(
-        place,
-        f"{what}, (x, y) in cm,",
-        kind="number",
-        at_least=-LARGEST_NUMBER,
-        at_most=LARGEST_NUMBER,
-    )
+    found = check_array(place, f"{what}, (x, y) in cm,", **NOT_TOO_LARGE)
     if len(found) != 2:
         raise ValueError(f"{what} must be (x, y) in cm, got {shown(place)}.")
     return float(found[0]), float(found[1])

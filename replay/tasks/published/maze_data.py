@@ -127,26 +127,14 @@ class Maze:
     stretches: Mapping[tuple[str, str], tuple[str, ...]]
 
     def along(self, nodes: Sequence[str]) -> tuple[str, ...]:
-        """Translate a path through the maze of ``data/mazes.json``.
-
-        Examples
-        --------
-        >>> maze_with("w_track", 0.5).along(["C0", "C1", "C2", "C3", "C4", "C5", "X"])
-        ('C0', 'C0-X 1', 'C0-X 2', 'X')
-        """
+        """Translate a path through the maze of ``data/mazes.json``."""
         path = [nodes[0]]
         for move in pairwise(nodes):
             path.extend(self.stretches.get(move, ()))
         return tuple(path)
 
     def about(self, task: str, variant: Variant, *, noisy: bool = True) -> dict[str, Any]:
-        """Return the parameters that every `Task` in this maze has in common, by the task's name.
-
-        Examples
-        --------
-        >>> maze_with("y_maze").about("y_maze", Variant(None))["remark"].split(":")[0]
-        'Known'
-        """
+        """Return the parameters that every `Task` in this maze has in common."""
         maze, text = find_maze(self.name), chosen_in_tasks()[task]
         parts = [maze["chosen"], text.get("chosen"), _PAUSES]
         if variant.rng is None:
@@ -205,11 +193,11 @@ def maze_with(
         nx.set_node_attributes(graph, places, "pos")
     directed = [each for stretch in stretches for each in (stretch, stretch.reverse())]
     return Maze(
-        name,
-        graph,
-        marks,
-        max(round(find_maze(name)["local_radius"] * density), 1),
-        {(each.old[0], each.old[1]): each.new[1:] for each in directed},
+        name=name,
+        graph=graph,
+        landmarks=marks,
+        local_radius=max(round(find_maze(name)["local_radius"] * density), 1),
+        stretches={(each.old[0], each.old[1]): each.new[1:] for each in directed},
     )
 
 
