@@ -1,13 +1,24 @@
-"""Expected visits by elimination, compared with linear algebra and with sums over the future."""
+"""Expected visits in a chain, as sums over the future and by elimination, and linear algebra."""
 
 import numpy as np
 import pytest
-from test_markov_chain import learned
 
 from replay.jit import kernel
 from replay.parts.elimination import elimination, solve_visits
-from replay.parts.markov_chain import expected_visits, markov_chain, move
+from replay.parts.markov_chain import expected_visits, long_run_shares, markov_chain, move
 from replay.worlds.mazes import random_maze
+
+
+def learned(rng, n_states, rate, n_moves=300):
+    """Return a chain, and the same as a dense matrix."""
+    chain = markov_chain(n_states, n_states**2)
+    T = np.zeros((n_states, n_states))
+    for state in rng.integers(n_states, size=n_moves):
+        next_state = int(rng.integers(n_states)) if rng.random() < 0.3 else (state + 1) % n_states
+        move(chain, state, next_state, rate)
+        T[state] += (rate if T[state].any() else 1.0) * (np.eye(n_states)[next_state] - T[state])
+    return chain, T
+
 
 solve_compiled = kernel(lambda *given: solve_visits(*given))
 
@@ -28,6 +39,9 @@ def test_they_are_a_row_of_the_inverse(rng, rate, discount):
         for state in {0, n_states // 2, n_states - 1}:
             visits = visits_of(solver, chain, state, discount)
             np.testing.assert_allclose(visits, inverse[state], rtol=1e-10, atol=1e-13)
+            if discount < 0.999:  # sums over the future would go on for too long
+                expected_visits(chain, state, discount, visits)
+                np.testing.assert_allclose(visits, inverse[state], rtol=1e-11, atol=1e-14)
         assert solver.order[0] >= 0
 
 
@@ -80,10 +94,15 @@ def test_visits_that_are_few_keep_their_digits():
         move(chain, state, state + 1, 1.0)
     visits = visits_of(elimination(80, 80), chain, 0, 0.65)
     np.testing.assert_allclose(visits, 0.65 ** np.arange(80), rtol=1e-13)
+    expected_visits(chain, 0, 0.65, visits)
+    np.testing.assert_allclose(visits[:70], 0.65 ** np.arange(70), rtol=1e-12)
 
 
 def test_a_state_that_was_never_left_is_visited_once():
-    assert visits_of(elimination(2, 1), markov_chain(2, 1), 1, 0.9).tolist() == [0.0, 1.0]
+    visits = visits_of(elimination(2, 1), markov_chain(2, 1), 1, 0.9)
+    assert visits.tolist() == [0.0, 1.0]
+    expected_visits(markov_chain(2, 1), 1, 0.9, visits)
+    assert visits.tolist() == [0.0, 1.0]
 
 
 def test_few_pairs_become_neighbours():
@@ -106,3 +125,19 @@ def test_where_there_is_no_room_sums_take_over(rng):
     assert solver.order[0] < 0
     inverse = np.linalg.inv(np.eye(60) - 0.9 * T)
     np.testing.assert_allclose(visits, inverse[3], rtol=1e-10, atol=1e-13)
+
+
+def test_the_long_run(rng):
+    chain, T = learned(rng, 10, 0.5)
+    shares = np.full(10, 0.1)
+    long_run_shares(chain, shares)
+    np.testing.assert_allclose(shares @ T, shares, atol=1e-11)
+    assert shares.sum() == pytest.approx(1.0, rel=0, abs=1e-12)
+
+
+def test_the_long_run_of_a_periodic_chain():
+    chain, shares = markov_chain(3, 3), np.array([1.0, 0.0, 0.0])
+    for state in range(3):
+        move(chain, state, (state + 1) % 3, 0.9)
+    long_run_shares(chain, shares)
+    np.testing.assert_allclose(shares, 1 / 3, atol=1e-11)

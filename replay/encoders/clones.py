@@ -77,14 +77,14 @@ class Clones(Refitted):
         """Learn which clone follows which."""
         single = prepared(self.of, walk, rng, None if previous is None else previous.single)
         shape = (walk.n_actions, single.n_codes, self.n_clones, single.n_codes, self.n_clones)
-        # At least three tables at a time: probabilities as they were, probabilities, and counts.
-        check_fits(24 * np.prod(shape, dtype=float), f"the moves between {self.n_clones} clones")
+        # Five tables at a time: the best model, a start, its probabilities before and after an
+        # iteration, and counts. One start is learned from after the other.
+        check_fits(40 * np.prod(shape, dtype=float), f"the moves between {self.n_clones} clones")
         seen = walk.codes(single)
-        if previous is not None:
-            starts = [(previous.follows, previous.begins)]
-        else:
-            starts = [(rng.random(shape), np.ones(shape[1:3])) for _ in range(self.n_starts)]
-        found = [learn(seen, walk, *start, self.n_iterations, self.pseudocount) for start in starts]
+        starts = iter([(previous.follows, previous.begins)] if previous is not None else ())
+        if previous is None:
+            starts = ((rng.random(shape), np.ones(shape[1:3])) for _ in range(self.n_starts))
+        found = (learn(seen, walk, *start, self.n_iterations, self.pseudocount) for start in starts)
         _, follows, begins = max(found, key=lambda model: model[0])
         return _Cloned(single, follows, begins)
 
