@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -81,8 +82,10 @@ class Clones(Refitted):
         # iteration, and counts. One start is learned from after the other.
         check_fits(40 * np.prod(shape, dtype=float), f"the moves between {self.n_clones} clones")
         seen = walk.codes(single)
-        starts = iter([(previous.follows, previous.begins)] if previous is not None else ())
-        if previous is None:
+        starts: Iterable[tuple[Floats, Floats]]
+        if previous is not None:
+            starts = [(previous.follows, previous.begins)]
+        else:
             starts = ((rng.random(shape), np.ones(shape[1:3])) for _ in range(self.n_starts))
         found = (learn(seen, walk, *start, self.n_iterations, self.pseudocount) for start in starts)
         _, follows, begins = max(found, key=lambda model: model[0])
