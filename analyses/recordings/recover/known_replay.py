@@ -27,7 +27,7 @@ N_PATHS = 100
 COLUMNS = ("path", "states", "along", "found", "found_along")
 _FEW = 5  # sequences, which say little about the speed and gain of replay
 _TURNING, _TURNS = 0.4, 0.15  # share of paths that turn, and how often they do so at each place
-_LONGEST = 30  # places
+_LONGEST = 30  # places, or those of the track if there are more
 _N_PILOTS = 2  # sessions that choose speed and gain
 _JITTER = 0.1  # standard deviation of the logarithm of speed, so that no path is as another
 
@@ -124,7 +124,7 @@ def _walk(joined: nx.Graph, rng: np.random.Generator) -> list[int]:
     places, turns = sorted(joined), rng.random() < _TURNING
     while True:
         path = [int(rng.choice(places))]
-        n_places = rng.integers(RECORDED.min_length, _LONGEST + 1)
+        n_places = rng.integers(RECORDED.min_length, max(len(places), _LONGEST) + 1)
         while len(path) < n_places:
             onwards = sorted(set(joined[path[-1]]) - set(path[-2:-1]))
             if len(path) > 1 and turns and (not onwards or rng.random() < _TURNS):
