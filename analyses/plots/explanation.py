@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+from matplotlib.axes import Axes
 from matplotlib.collections import LineCollection
 from matplotlib.figure import Figure
 
@@ -262,15 +263,7 @@ def explained_maze_figure(
     check_table(places, ["state", "x", "y"], "places", empty=False)
     check_column(places, "state", "places", kind="whole", at_least=0, at_most=MOST_STATES)
     bits = sequences.pivot_table("bits", "sequence", "account", sort=False)
-    means = bits.drop(columns=["walk", "ceiling"]).mean().sort_values(ascending=False)
-    members = [name for name in means.index if name in account.split(" or ")]
-    rivals = [name for name in means.index if name not in members]
-    if not members:
-        raise ValueError(
-            f"{account!r} must be among the accounts of sequences, got "
-            f"{', '.join(map(str, means.index))}."
-        )
-    best, rival = members[0], (rivals or ["walk"])[0]  # all accounts may be one class
+    best, rival = _best_and_rival(bits, account)
     first = sequences.drop_duplicates("sequence").set_index("sequence")
     states = {
         int(number): np.asarray(path, dtype=np.int64)
@@ -318,22 +311,40 @@ def explained_maze_figure(
     )  # fmt: skip
     shades.set_clim(-most, most)
     axes[0].add_collection(shades)
-    for row in unlike:
-        here = where[[int(number) for number in re.findall(r"\d+", str(row.feature))]]
-        colour = _MORE if row.value > row.high else _LESS
-        if len(here) > 1:
-            axes[1].annotate(
-                "", here[1], here[0],
-                arrowprops={"arrowstyle": "->", "color": colour, "shrinkA": 0, "shrinkB": 0},
-            )  # fmt: skip
-        else:
-            face = colour if str(row.feature).startswith("begins") else "none"
-            axes[1].plot(*here[0], "o", color=colour, markerfacecolor=face, markersize=5)
+    _draw_unlike(axes[1], unlike, where)
     for ax, number in zip(axes[len(titles) - len(surprising) :], surprising, strict=False):
         path = where[states[number]]
         ax.plot(*path.T, color=_REPLAYED, linewidth=1.5)
         ax.plot(*path[0], "o", color="k", markersize=4)
     return figure
+
+
+def _draw_unlike(ax: Axes, unlike: Iterable[Any], where: Floats) -> None:
+    """Draw where sequences begin, end and go more or less than in simulated animals."""
+    for row in unlike:
+        here = where[[int(number) for number in re.findall(r"\d+", str(row.feature))]]
+        colour = _MORE if row.value > row.high else _LESS
+        if len(here) > 1:
+            ax.annotate(
+                "", here[1], here[0],
+                arrowprops={"arrowstyle": "->", "color": colour, "shrinkA": 0, "shrinkB": 0},
+            )  # fmt: skip
+        else:
+            face = colour if str(row.feature).startswith("begins") else "none"
+            ax.plot(*here[0], "o", color=colour, markerfacecolor=face, markersize=5)
+
+
+def _best_and_rival(bits: pd.DataFrame, account: str) -> tuple[str, str]:
+    """Return the account of a class that predicts best, and the best of all others."""
+    means = bits.drop(columns=["walk", "ceiling"]).mean().sort_values(ascending=False)
+    members = [name for name in means.index if name in account.split(" or ")]
+    rivals = [name for name in means.index if name not in members]
+    if not members:
+        raise ValueError(
+            f"{account!r} must be among the accounts of sequences, got "
+            f"{', '.join(map(str, means.index))}."
+        )
+    return members[0], (rivals or ["walk"])[0]  # all accounts may be one class
 
 
 def _difference(states: dict[int, Ints], better: pd.Series, edges: Ints) -> Floats:

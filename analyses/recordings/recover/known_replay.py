@@ -102,20 +102,14 @@ def known_replay(
                 faster *= float(np.median(speeds) / (pilot["distance"] / pilot["lasts"]).median())
                 gain *= gain_found / gain_of(pilot)
             continue
-        sequences = made.sequences
-        if "along" not in sequences:  # cells have no heading
-            unknown = [np.zeros(len(states), dtype=np.int64) for states in sequences["states"]]
-            sequences = sequences.assign(along=pd.Series(unknown, sequences.index, dtype=object))
-        by_event = dict([*sequences.groupby("event")])
-        for number_of_path, (event, path, sign) in enumerate(
-            zip(made.event.tolist(), walks, along, strict=True), first
-        ):
-            own = by_event.get(event, sequences.iloc[:0])
-            of_path = (number_of_path, path, sign)
-            rows += [
-                (*of_path, states.tolist(), headings.tolist())
-                for states, headings in own[["states", "along"]].itertuples(index=False)
-            ] or [(*of_path, [], [])]
+        of_event = made.sequences.groupby("event").indices
+        states = made.sequences["states"].tolist()
+        headings = [*made.sequences.get("along", map(np.zeros_like, states))]
+        for path, event in enumerate(made.event.tolist()):
+            own = of_event.get(event, [])
+            shown = [(states[row].tolist(), headings[row].tolist()) for row in own]
+            replayed = (first + path, walks[path], along[path])
+            rows += [(*replayed, *each) for each in shown or [([], [])]]
     return pd.DataFrame(rows, columns=list(COLUMNS))
 
 
