@@ -12,6 +12,7 @@ from analyses import explain
 from analyses.inference.decoding import KnownReplay
 from analyses.inference.replayed import Replayed
 from analyses.recordings import Judgement, find_replay, simulated_arena, simulated_recording
+from analyses.recordings.recover import known_replay as simulated
 from analyses.recordings.recover.known_replay import COLUMNS, known_replay
 from analyses.sequences.sequences import Lists
 from analyses.studies.explanation.inputs import read_animals
@@ -119,19 +120,19 @@ def found():
 
 def test_known_replay_is_found_as_replay_is(found):
     """Most is found, on its own path and in its own direction, and the same seed finds the same."""
-    known = known_replay(found.session, found, n_sessions=2, seed=4)
+    known = known_replay(found.session, found, n_sessions=6, seed=4)
     assert [*known] == [*COLUMNS]
-    assert known["path"].unique().tolist() == list(range(200))
+    assert known["path"].unique().tolist() == list(range(6 * simulated.N_PATHS))
     shares = [
         len({*pairwise(map(int, seen))} & {*pairwise(map(int, made))}) / (len(seen) - 1)
         for made, seen in known[["states", "found"]].itertuples(index=False)
         if len(seen)
     ]
-    assert len(shares) > 80
+    assert len(shares) > 70
     assert np.mean(np.array(shares) > 0.8) > 0.9
-    again = known_replay(found.session, found, n_sessions=2, seed=4)
+    again = known_replay(found.session, found, n_sessions=6, seed=4)
     pd.testing.assert_frame_equal(known, again)
-    other = known_replay(found.session, found, n_sessions=2, seed=5)
+    other = known_replay(found.session, found, n_sessions=6, seed=5)
     assert other["states"].tolist() != known["states"].tolist()
 
 
@@ -143,7 +144,7 @@ def test_where_no_cell_has_a_field_known_replay_is_lost(found):
     silent = away > 0.6 * away.max()
     rates = np.where(silent[:, None], session.rates.min(), session.rates)
     fewer = session._replace(rates=rates, headings=None)
-    known = known_replay(fewer, found, n_sessions=2)
+    known = known_replay(fewer, found, n_sessions=6)
     places = np.asarray(found.states[["x", "y"]])
     far = np.linalg.norm(places - session.track.position[0], axis=1) > 0.7 * away.max()
     replayed_far = np.mean([far[list(path)].mean() for path in known["states"]])

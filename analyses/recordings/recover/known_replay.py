@@ -67,8 +67,8 @@ def known_replay(
     >>> from analyses.recordings import Judgement, find_replay, simulated_recording
     >>> found = find_replay(simulated_recording(20), judgement=Judgement(other_sizes=()))
     >>> known = known_replay(found.session, found, n_sessions=1)
-    >>> known["path"].nunique(), bool((known["found"].str.len() > 0).mean() > 0.2)
-    (100, True)
+    >>> bool((known["found"].str.len() > 0).mean() > 0.2)
+    True
     """
     number = check_whole("n_sessions", n_sessions)
     rng = np.random.default_rng([check_whole("seed", seed), 1])
