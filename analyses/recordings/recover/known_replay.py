@@ -21,7 +21,7 @@ from analyses.sequences import RECORDED
 from analyses.sequences.track import graph_of_log
 from replay.checks import check_whole, typed
 
-N_PATHS = 100
+N_PATHS = 200
 """Number of paths in a simulated session."""
 
 COLUMNS = ("path", "states", "along", "found", "found_along")
@@ -29,7 +29,9 @@ _FEW = 5  # sequences, which say little about the speed and gain of replay
 _TURNING, _TURNS = 0.4, 0.15  # share of paths that turn, and how often they do so at each place
 _LONGEST = 30  # places, or those of the track if there are more
 _N_PILOTS = 2  # sessions that choose speed and gain
-_JITTER = 0.1  # standard deviation of the logarithm of speed, so that no path is as another
+# Standard deviations of logarithms: of the speed of a path in its session, and of the speed and
+# the gain of a session, since those of a recording are known only so well.
+_JITTER, _OF_SESSION = 0.1, 0.2
 
 
 @typed
@@ -45,7 +47,7 @@ def known_replay(
     found : Conclusions
         The replay, as `analyses.recordings.find_replay` returns it.
     n_sessions : int, default 10
-        Number of simulated sessions, with 100 paths each.
+        Number of simulated sessions, with 200 paths each.
     seed : int, default 0
         Seed of paths and spikes.
 
@@ -88,12 +90,13 @@ def known_replay(
         walks = [_walk(joined, rng) for _ in range(N_PATHS)]
         signs = rng.choice([-1, 1], N_PATHS) * (session.headings is not None)
         along = [[sign] * len(path) for sign, path in zip(signs.tolist(), walks, strict=True)]
-        speed = faster * rng.choice(speeds, N_PATHS)
+        of_session = np.exp(_OF_SESSION * (first >= 0) * rng.standard_normal(2))
+        speed = faster * of_session[0] * rng.choice(speeds, N_PATHS)
         speed *= np.exp(_JITTER * rng.standard_normal(N_PATHS))
         paths = pd.DataFrame({"states": walks, "along": along, "speed": speed})
         made = inject(
             session, found.experience, calibration,
-            paths.assign(cut=0.0, length=np.inf, kind="known"), gain, rest,
+            paths.assign(cut=0.0, length=np.inf, kind="known"), gain * of_session[1], rest,
             int(rng.integers(2**31)),
         )  # fmt: skip
         if first < 0:  # until what is found is as fast, and has as many spikes
