@@ -70,12 +70,6 @@ def answer(
     verdict = verdict_of(probability, misfit[likely], control_share, n_sequences, bool(in_part))
     best = np.isin(simulations.account, choice.classes[top])
     inferred = _parameters(plan, choice, choice.classes[top], tables["draws"], own)
-    at_edge = [
-        f"{each.parameter} of {each.account} ({each.edge}, {each.median:.3g})"
-        for each in rows_of(inferred) if each.edge
-    ]  # fmt: skip
-    edges = "At an edge of its prior, so that values beyond may explain it: "
-    edges = f" {edges}{', '.join(at_edge)}." if at_edge else ""
     set_aside = [name for name in plan.accounts if name not in choice.accounts]
     of_bits = sequences.groupby("account")["bits"].mean()
     return {
@@ -86,7 +80,7 @@ def answer(
                         name=names[top], probability=probability[top],
                         p=told_p(misfit[top], first["n_draws"]),
                         others=", ".join(f"{names[k]} ({probability[k]:.2f})" for k in likely),
-                        n=n_sequences, but=", and ".join(in_part), edges=edges,
+                        n=n_sequences, but=", and ".join(in_part), edges=_edges(inferred),
                     ),
                     "account": names[top], "probability": probability[top], "misfit": misfit[top],
                     "n_sequences": n_sequences,
@@ -108,6 +102,16 @@ def answer(
         ),
         "conditions.csv": _by_condition(plan, animal, simulations),
     }  # fmt: skip
+
+
+def _edges(parameters: pd.DataFrame) -> str:
+    """Name the parameters at an edge of their priors, if any are."""
+    at_edge = [
+        f"{each.parameter} of {each.account} ({each.edge}, {each.median:.3g})"
+        for each in rows_of(parameters) if each.edge
+    ]  # fmt: skip
+    edges = "At an edge of its prior, so that values beyond may explain it: "
+    return f" {edges}{', '.join(at_edge)}." if at_edge else ""
 
 
 def _classes(

@@ -57,9 +57,8 @@ def read_animals(
             if of_all:
                 if len(paths) > 1:
                     raise ValueError(f"{path} has several animals, so that it takes no --events.")
-                paths = [
-                    paths[0]._replace(sequences=_read_events(tables.pop(0)), known_replay=None)
-                ]
+                mine = _read_events(tables.pop(0))
+                paths = [paths[0]._replace(sequences=mine, known_replay=None)]
             if _is_log(path):
                 is_decoded = of_all
             else:
@@ -89,9 +88,8 @@ def read_animals(
                     raise ValueError(
                         f"Two animals are named {animal.name!r}, after their files: rename one."
                     )
-                animals[animal.name] = replace(animal, landmarks=landmarks)
-                if is_decoded:
-                    animals[animal.name] = animals[animal.name].with_decoding(known)
+                here = replace(animal, landmarks=landmarks)
+                animals[animal.name] = here.with_decoding(known) if is_decoded else here
     if tables:
         raise ValueError(
             f"{tables[0]} belongs to no table of moves: --events is for these, one each, or one "
