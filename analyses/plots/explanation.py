@@ -265,7 +265,7 @@ def explained_maze_figure(
     bits = sequences.pivot_table("bits", "sequence", "account", sort=False)
     best, rival = _best_and_rival(bits, account)
     first = sequences.drop_duplicates("sequence").set_index("sequence")
-    states = first["states"].map(lambda path: np.asarray(path, dtype=np.int64)).to_dict()
+    states = dict(zip(first.index.tolist(), map(np.asarray, first["states"]), strict=True))
     position = places.set_index("state")[["x", "y"]].reindex(range(int(places["state"].max()) + 1))
     where = position.to_numpy(dtype=float)
     per_place = bits[best] / [len(states[number]) for number in bits.index]
