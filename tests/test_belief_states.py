@@ -12,7 +12,7 @@ from replay.worlds.observations import aliased, cued_t_maze
 
 pytest.importorskip("gymnasium")
 
-WALK = Walk(np.zeros((1, 1)), np.ones(1, dtype=bool), np.full(1, -1), 2)
+WALK = Walk(np.zeros((1, 1)), np.ones(1, dtype=bool), np.full(1, -1), 2, np.zeros(1))
 
 
 def slippery(maze, slip):

@@ -18,7 +18,9 @@ pytest.importorskip("gymnasium")
 def walk_of(seen, action, is_first=None):
     n = len(seen)
     first = np.arange(n) == 0 if is_first is None else is_first
-    return Walk(np.array(seen, dtype=float)[:, None], first, action, int(action.max()) + 1)
+    return Walk(
+        np.array(seen, dtype=float)[:, None], first, action, int(action.max()) + 1, 0.0 * action
+    )
 
 
 def test_learning_equals_the_published_code():

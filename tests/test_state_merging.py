@@ -28,7 +28,7 @@ def walk_in(mdp, looks, n, seed=1):
             seen, _, ended, _, info = env.step(action)
             rows.append((seen, False, action, info["state"]))
     seen, first, action, states = map(np.array, zip(*rows, strict=True))
-    return Walk(seen, first, action, mdp.n_actions), states
+    return Walk(seen, first, action, mdp.n_actions, np.zeros(len(seen))), states
 
 
 def codes_of(coder, walk):
@@ -76,7 +76,7 @@ def test_the_same_codes_and_actions_lead_to_the_same_observation(n_states, n_loo
     states = np.zeros(n, np.int64)
     for k in np.flatnonzero(~first):
         states[k] = following[states[k - 1], action[k]]
-    walk = Walk(look[states][:, None].astype(float), first, action, 2)
+    walk = Walk(look[states][:, None].astype(float), first, action, 2, 0.0 * action)
     coder = StateMerging(60, n_starts=3).prepare(walk, rng)
     codes = codes_of(coder, walk)
     outcome = {}
@@ -113,7 +113,7 @@ def test_what_is_new_has_the_code_of_its_observation_until_one_state_is_left():
     """In a corridor 0-1-1-2 whose last place is a surprise, the walk that returns finds itself."""
     walk = Walk(
         np.array([[0.0], [1], [1], [2], [0], [1], [1], [2]]),
-        np.array([True, False, False, False] * 2), np.array([-1, 0, 0, 0] * 2), 2,
+        np.array([True, False, False, False] * 2), np.array([-1, 0, 0, 0] * 2), 2, np.zeros(8),
     )  # fmt: skip
     coder = StateMerging(50, n_starts=1).prepare(walk, np.random.default_rng(1))
     assert coder.n_codes == 50
@@ -134,7 +134,7 @@ def test_codes_keep_their_meaning_when_states_are_learned_again():
     maze = cued_t_maze(3)
     walk, states = walk_in(maze, maze.labels, 3000)
     short = np.flatnonzero(walk.is_first)[3]
-    few = Walk(*(part[:short] for part in walk[:3]), 3)
+    few = Walk(*(part[:short] for part in walk[:3]), 3, walk.reward[:short])
     encoder = StateMerging(200, n_starts=2)
     rng = np.random.default_rng(1)
     early = encoder.prepare(few, rng)
@@ -190,6 +190,8 @@ def test_what_cannot_be_aliased_is_told():
 
 
 def test_there_is_room_for_states_beside_observations():
-    walk = Walk(np.zeros((3, 1)), np.array([True, False, False]), np.array([-1, 0, 0]), 2)
+    walk = Walk(
+        np.zeros((3, 1)), np.array([True, False, False]), np.array([-1, 0, 0]), 2, np.zeros(3)
+    )
     with pytest.raises(ValueError, match="larger than the number of codes of single observations"):
         StateMerging(30).prepare(walk, np.random.default_rng(1))

@@ -43,12 +43,15 @@ class Walk(NamedTuple):
         The action that led to it; -1 for the first of an episode.
     n_actions : int
         Number of actions of the environment.
+    reward : ndarray of float64, shape (n,)
+        The reward that came with it; 0 for the first of an episode.
     """
 
     observations: Floats
     is_first: Bools
     action: Ints
     n_actions: int
+    reward: Floats
 
     def codes(self, coder: Coder) -> Ints:
         """Encode all observations, in their order."""

@@ -1,4 +1,4 @@
-"""Predictive states: observations after which the same is expected have one code."""
+"""Predictive states: what actions change, in as many codes as can be told apart."""
 
 from __future__ import annotations
 
@@ -8,6 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.cluster.vq import vq
 from scipy.linalg import solve
+from scipy.optimize import linear_sum_assignment
+from scipy.spatial.distance import cdist
 from scipy.special import log_ndtr
 
 from replay.checks import MOST_STATES, check_whole
@@ -20,18 +22,27 @@ _FEWEST = 20  # observations that can show that they are not normally distribute
 _MOST_PER_CODE = 500  # observations; rare places must be among them
 _MOST_FEATURES = 2000  # the regression takes time with their third power
 _N_ITERATIONS = 10
+_N_ROUNDS = 2  # of splitting and joining
+_LEAST_ERROR = 1e-3  # of the variance of a feature: without noise there are no errors
+_SURE = 5.0  # standard deviations beyond chance
+_APART = 3.0  # standard deviations between two places
+_SELECTED = 3.0  # standard deviations beyond chance, as halves are those that are far apart
+_MEDIAN = 0.6745  # of the absolute value of a standard normal variable
 
 
 @dataclass(frozen=True)
 class PredictiveStates(Refitted):
-    """What is expected to be observed after each action, in as many codes as can be told apart.
+    """What actions change, in as many codes as can be told apart.
 
-    Observations are alike if the same is expected after them [1]_: the next observation is
-    predicted linearly, for each action, and distances are those between the predictions. What
-    tells nothing of the future, such as units that flicker, does not count. A centre is split
-    while its observations are not normally distributed about it [2]_, so that places that are
-    seen through noise have one code each, and what varies continuously is divided into as many
-    codes as there may be.
+    A feature counts if what is expected of it next depends on the action [1]_, or on features that
+    count; and if the reward depends on it beside these. Units that flicker or drift by themselves
+    do not count. Features are measured in units of their noise. A centre is split while its
+    observations are not normally distributed about it [2]_, and two are joined that are no further
+    apart than noise takes them, so that places have one code each, and what varies continuously is
+    divided into as many codes as there may be.
+
+    Each observation has to tell the place; where several look alike, `StateMerging` with this
+    encoder in `of` finds the states.
 
     Parameters
     ----------
@@ -69,7 +80,7 @@ class PredictiveStates(Refitted):
     def prepare(
         self, walk: Walk, rng: np.random.Generator, previous: Codebook | None = None
     ) -> Codebook:
-        """Predict what comes next, and place the centres."""
+        """Find what actions change, and place the centres."""
         seen = walk.observations
         if seen.shape[1] > _MOST_FEATURES:
             raise ValueError(
@@ -77,46 +88,96 @@ class PredictiveStates(Refitted):
                 f"have {seen.shape[1]:,}: make images smaller, as by "
                 "gymnasium.wrappers.ResizeObservation."
             )
-        offset, weight = seen.mean(axis=0), _prediction(walk)
-        fitted = seen
-        centres = np.full((self.n_codes, len(weight)), np.inf)
+        counts, unit = _features(walk)
+        offset, fitted = seen.mean(axis=0), seen
+        typical = np.full((self.n_codes, seen.shape[1]), np.inf)
+        is_scarce = False
         if previous is not None:
-            used = np.isfinite(previous.typical).all(axis=1)
-            centres[used] = (previous.typical[used] - offset) @ weight.T
-            if used.all():  # codes are scarce, and go where the run is rather than the walk
+            typical = previous.typical
+            is_scarce = bool(np.isfinite(typical).all())
+            if is_scarce:  # codes go where the run is rather than the walk
                 fitted = seen[max(2 * self.n_before - len(seen), 0) :]
         fitted = sample(fitted, _MOST_PER_CODE * self.n_codes, rng)
-        label = _place((fitted - offset) @ weight.T, centres)
-        typical = means(fitted, label, self.n_codes)
+        for number in range(_N_ROUNDS):
+            weight = np.diag(1 / np.where(counts, unit, np.inf))[counts]
+            centres = np.full((self.n_codes, len(weight)), np.inf)
+            used = np.isfinite(typical).all(axis=1)
+            centres[used] = (typical[used] - offset) @ weight.T
+            points = (fitted - offset) @ weight.T
+            label = _place(points, centres)
+            if number > 0 and not is_scarce:  # by then, the errors within codes are known
+                label = _join(points, centres, label)
+            typical = means(fitted, label, self.n_codes)
+            # What cannot be predicted linearly is no noise if codes tell it.
+            within = np.sqrt(((fitted - typical[label]) ** 2).mean(axis=0))
+            least = np.sqrt(_LEAST_ERROR) * seen.std(axis=0)
+            unit = np.where(least > 0, np.minimum(unit, np.maximum(within, least)), unit)
         if previous is not None:
             gone = np.isfinite(centres).all(axis=1) & ~np.isfinite(typical).all(axis=1)
             typical[gone] = previous.typical[gone]
+            # A code should mean what it meant.
+            known = np.isfinite(previous.centres).all(axis=1)
+            before = (fitted - previous.offset) @ previous.weight.T
+            before = np.flatnonzero(known)[vq(before, previous.centres[known])[0]]
+            agree = np.zeros((self.n_codes, self.n_codes))
+            np.add.at(agree, (before, label), 1)
+            same = linear_sum_assignment(agree, maximize=True)[1]
+            centres, typical = centres[same], typical[same]
         return Codebook(offset, weight, centres, typical)
 
 
-def _prediction(walk: Walk) -> Floats:
-    """Return the map, shape (n_used, n_features), to what is expected next after each action.
+def _features(walk: Walk) -> tuple[Bools, Floats]:
+    """Return which features count, and the standard deviation of the errors of their prediction.
 
-    It is rotated, and without the directions in which chance alone would predict as much: the
-    largest singular value of a matrix of independent errors.
+    What counts is predicted better if the action is known, or with features that count; and what
+    the reward depends on beside these. Where actions change nothing, it is what can be predicted.
     """
-    seen = walk.observations
-    spread = seen.std(axis=0)
-    scaled = (seen - seen.mean(axis=0)) / np.where(spread > 0, spread, 1.0)
+    spread = walk.observations.std(axis=0)
+    scaled = (walk.observations - walk.observations.mean(axis=0)) / np.where(spread > 0, spread, 1)
     within = ~walk.is_first[1:]
-    n_features, n_steps = seen.shape[1], max(int(np.count_nonzero(within)), 1)
-    maps = []
-    for action in np.unique(walk.action[1:][within]):
-        taken = within & (walk.action[1:] == action)
-        now, later = scaled[:-1][taken], scaled[1:][taken]
+    now, later = scaled[:-1][within], scaled[1:][within]
+    action, reward = walk.action[1:][within], walk.reward[1:][within]
+    taken = [action == each for each in np.unique(action)]
+    if len(now) <= len(taken) * (now.shape[1] + 1):
+        return spread >= 0, np.where(spread > 0, spread, 1.0)
+    error = _errors(now, later, taken)
+    unknown = _errors(now, later, [action >= 0]) if len(taken) > 1 else later
+    counts = _is_better(unknown, error, max(len(taken) - 1, 1) * (now.shape[1] + 1))
+    changes = counts
+    while changes.any():
+        # Where one is does not depend on the action, but on a speed that does.
+        without = _errors(now[:, ~counts], later, taken)
+        changes = ~counts & _is_better(without, error, len(taken) * int(counts.sum()))
+        counts = counts | changes
+    if counts.any():
+        # Per action: what turns a reward from one end of a track to the other has no mean effect.
+        rest = _errors(now[:, counts], np.column_stack([now, reward / (reward.std() or 1)]), taken)
+        for rows in taken:
+            size = np.maximum(rest[rows].std(axis=0), np.sqrt(_LEAST_ERROR))
+            shared = rest[rows].T @ rest[rows, -1] / (size * size[-1])
+            counts = counts | (shared[:-1] ** 2 > _SURE**2 * np.count_nonzero(rows))
+    else:
+        counts = spread >= 0
+    errors = np.median(np.abs(error), axis=0) / _MEDIAN
+    return counts, np.where(spread > 0, spread, 1.0) * np.maximum(errors, np.sqrt(_LEAST_ERROR))
+
+
+def _errors(now: Floats, later: Floats, taken: list[Bools]) -> Floats:
+    """Return the errors of a linear prediction, made for each set of moments by itself."""
+    errors = np.empty_like(later)
+    for rows in taken:
+        known = np.column_stack([now[rows], np.ones(np.count_nonzero(rows))])
         # Ridge regression, since features may depend on one another.
-        fit = solve(now.T @ now + np.eye(n_features), now.T @ later, assume_a="pos")
-        maps.append(fit.T * np.sqrt(len(now) / n_steps))
-    together = np.vstack([np.zeros((1, n_features)), *maps])
-    _, size, direction = np.linalg.svd(together, full_matrices=False)
-    chance = (np.sqrt(len(maps) * n_features) + np.sqrt(n_features)) / np.sqrt(n_steps)
-    n_used = max(int(np.count_nonzero(size > chance)), 1)
-    return np.asarray(size[:n_used, None] * direction[:n_used] / np.where(spread > 0, spread, 1.0))
+        together = known.T @ known + np.eye(known.shape[1])
+        errors[rows] = later[rows] - known @ solve(together, known.T @ later[rows], assume_a="pos")
+    return errors
+
+
+def _is_better(without: Floats, known: Floats, n_more: int) -> Bools:
+    """Return whether features are predicted better than more parameters do by chance."""
+    rest, error = (without**2).sum(axis=0), (known**2).sum(axis=0)
+    by_chance = (n_more + _SURE * np.sqrt(2 * n_more)) / len(known)
+    return np.asarray(rest - error > by_chance * error + _LEAST_ERROR)
 
 
 def _place(points: Floats, centres: Floats) -> Ints:
@@ -149,6 +210,25 @@ def _place(points: Floats, centres: Floats) -> Ints:
     return label
 
 
+def _join(points: Floats, centres: Floats, label: Ints) -> Ints:
+    """Join centres between which noise divides one place; return the one of each point."""
+    used = np.isfinite(centres[:, 0])
+    while used.sum() > 1:
+        codes = np.flatnonzero(used)
+        away = cdist(centres[codes], centres[codes])
+        np.fill_diagonal(away, np.inf)
+        joined = np.zeros(len(used), dtype=np.bool_)
+        for code, other in zip(codes, codes[away.argmin(axis=1)], strict=True):
+            first, second = points[label == code], points[label == other]
+            if not (joined[code] or joined[other] or _are_apart(first, second)):
+                joined[code if len(first) < len(second) else other] = True
+        if not joined.any():
+            break
+        centres[joined], used[joined] = np.inf, False
+        label = _move(points, centres, used)
+    return label
+
+
 def _move(points: Floats, centres: Floats, used: Bools) -> Ints:
     """Move the centres that are used by k-means; return the one of each point."""
     centres[used], label = _k_means(points, centres[used])
@@ -156,15 +236,16 @@ def _move(points: Floats, centres: Floats, used: Bools) -> Ints:
 
 
 def _halves(points: Floats) -> Iterator[tuple[float, Floats]]:
-    """Give, if they are not normally distributed, two centres and how much nearer these are."""
+    """Give, if they are not those of one place, two centres and how much nearer these are."""
     middle = points.mean(axis=0) if len(points) else points
-    if len(points) < _FEWEST or (points == points[0]).all():
+    if len(points) < 2 or (points == points[0]).all():
         return
     variance, direction = np.linalg.eigh(np.atleast_2d(np.cov(points, rowvar=False)))
     step = direction[:, -1] * np.sqrt(2 * variance[-1] / np.pi)
     centres, label = _k_means(points, np.array([middle + step, middle - step]))
     along = points @ (centres[0] - centres[1])
-    if along.std() > 0 and _anderson_darling(along) > _CRITICAL:
+    many = len(points) >= _FEWEST and along.std() > 0 and _anderson_darling(along) > _CRITICAL
+    if many or _are_apart(points[label == 0], points[label == 1]):
         order = np.argsort(-np.bincount(label, minlength=2), kind="stable")
         nearer = ((points - middle) ** 2).sum() - ((points - centres[label]) ** 2).sum()
         yield float(nearer), centres[order]
@@ -177,6 +258,16 @@ def _anderson_darling(values: Floats) -> float:
     odd = 2 * np.arange(n) + 1
     found = -n - float(np.mean(odd * (log_ndtr(z) + log_ndtr(-z[::-1]))))
     return found * (1 + 4 / n - 25 / n**2)
+
+
+def _are_apart(first: Floats, second: Floats) -> bool:
+    """Return whether two sets of points are further apart than halves of one place, and chance."""
+    if min(len(first), len(second)) == 0:
+        return False
+    away = ((first.mean(axis=0) - second.mean(axis=0)) ** 2).sum()
+    n = first.shape[1]
+    by_chance = (n + _SELECTED * np.sqrt(2 * n)) * (1 / len(first) + 1 / len(second))
+    return bool(away > _APART**2 + by_chance)
 
 
 def _k_means(points: Floats, centres: Floats) -> tuple[Floats, Int32s]:

@@ -13,6 +13,7 @@ from functools import cached_property
 import numpy as np
 from scipy.cluster.vq import kmeans2
 from scipy.linalg import eigh
+from scipy.sparse import csr_array
 from scipy.spatial.distance import cdist
 
 from replay.checks import MOST_STATES, check_fits, check_number, check_whole
@@ -332,8 +333,8 @@ def sample(observations: Floats, most: int, rng: np.random.Generator) -> Floats:
 def means(observations: Floats, label: Ints, n_codes: int) -> Floats:
     """Return the mean observation of each code; infinite for none."""
     n_points = np.bincount(label, minlength=n_codes)
-    typical = np.zeros((n_codes, observations.shape[1]))
-    np.add.at(typical, label, observations)
+    is_of = csr_array((np.ones(len(label)), (label, np.arange(len(label)))), (n_codes, len(label)))
+    typical = np.asarray(is_of @ observations)
     typical[n_points > 0] /= n_points[n_points > 0, None]
     typical[n_points == 0] = np.inf
     return typical

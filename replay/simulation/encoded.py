@@ -183,7 +183,7 @@ class _Acting:
 
     def refit(self, encoder: Encoder, rng: np.random.Generator, step: int) -> Int32s | None:
         """Fit the encoder again; return the run so far in new codes, None if all are as before."""
-        self.coder = prepared(encoder, self._history.walk(), rng, self.coder)
+        self.coder = prepared(encoder, self._history.walk(self._rows["reward"]), rng, self.coder)
         if _n_codes(self.coder) != self._n_codes:
             raise ValueError(
                 f"An encoder must keep its number of codes: it had {self._n_codes}, and has "
@@ -279,20 +279,21 @@ class _Observed:
 
     def walk(self, n_observations: int, rng: np.random.Generator) -> Walk:
         """Walk at random; episodes that end begin again."""
-        seen, actions, has_ended = [self.reset()], [-1], False
+        seen, actions, rewards, has_ended = [self.reset()], [-1], [0.0], False
         check_fits(16 * n_observations * seen[0].size, f"a walk of {n_observations} observations")
         while len(seen) < n_observations:
             # No action leads to the first observation of an episode.
             action = -1 if has_ended else int(rng.integers(self.n_actions))
             if has_ended:
-                observation, has_ended = self.reset(), False
+                observation, reward, has_ended = self.reset(), 0.0, False
             else:
-                observation, _, *ends = self.step(action)
+                observation, reward, *ends = self.step(action)
                 has_ended = any(ends)
             seen.append(observation)
             actions.append(action)
+            rewards.append(reward)
         taken = np.array(actions)
-        return Walk(np.array(seen), taken < 0, taken, self.n_actions)
+        return Walk(np.array(seen), taken < 0, taken, self.n_actions, np.array(rewards))
 
     def _checked(self, observation: object) -> Floats:
         if type(observation) is np.ndarray and observation.dtype.kind in "fiu":
@@ -356,14 +357,18 @@ class _History:
         """Whether an episode begins with each observation of the run."""
         return self._action[: self._n] < 0
 
-    def walk(self) -> Walk:
-        """Return what was observed before the run and in it."""
+    def walk(self, rewards: Floats) -> Walk:
+        """Return what was observed before the run and in it, given the rewards of its steps."""
         before, n = self._before, self._n
+        reward = np.zeros(n)
+        entered = np.flatnonzero(~self.is_first)
+        reward[entered] = rewards[: len(entered)]
         return Walk(
             observations=np.concatenate([before.observations, self._observations[:n]]),
             is_first=np.concatenate([before.is_first, self.is_first]),
             action=np.concatenate([before.action, self._action[:n]]),
             n_actions=before.n_actions,
+            reward=np.concatenate([before.reward, reward]),
         )
 
     def encode_again(self, coder: Coder) -> Int32s | None:

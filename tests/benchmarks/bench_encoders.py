@@ -85,14 +85,18 @@ def walk_of(env: Any, run: Any, n_steps: int) -> Walk:
             found, _ = env.reset()
         rows.append(found)
     seen = np.array(rows, dtype=np.float64)
-    return Walk(seen, np.arange(len(seen)) == 0, np.zeros(len(seen), np.int64), 2)
+    return Walk(
+        seen, np.arange(len(seen)) == 0, np.zeros(len(seen), np.int64), 2, np.zeros(len(seen))
+    )
 
 
 def encoded_per_second(n_features: int) -> float:
     """Return how many observations a second k-means encodes, one at a time."""
     seen = np.random.default_rng(1).normal(size=(20_000, n_features))
     coder: Codebook = KMeans(N_CODES, 1).prepare(
-        Walk(seen, np.arange(len(seen)) == 0, np.zeros(len(seen), np.int64), 2),
+        Walk(
+            seen, np.arange(len(seen)) == 0, np.zeros(len(seen), np.int64), 2, np.zeros(len(seen))
+        ),
         np.random.default_rng(1),
     )
     return len(seen) / median(
