@@ -18,7 +18,7 @@ it. What the larger reward was is not in the published files: it is taken to be 
 other, as in Ambrose et al. (2016). Accounts have no time: what rats do per minute is compared with
 what accounts do per visit.
 
-Sessions with ten replays and more are also given to `explain`, one by one.
+Sessions with twenty replays and more are also given to `explain`, one by one.
 """
 
 from __future__ import annotations
@@ -65,7 +65,7 @@ KEYS = ("end", "epoch")
 STATISTICS = ("reverse_to_forward", "forward_change", "reverse_change")
 """Logarithms: of a ratio, and of the ratios of ratios of ``reward_retest.py``."""
 STATE_SIZE = 15.0  # cm, as `find_replay` chooses on these tracks
-LEAST_REPLAYS, LEAST_DRAWS = 10, 10
+LEAST_REPLAYS, LEAST_DRAWS = 20, 10
 MISREAD = 0.04
 """The largest share of events whose heading was decoded wrongly (``headings.py``)."""
 LEAST_SHARE = 0.5
