@@ -163,6 +163,7 @@ def test_the_command(tmp_path):
             for number in (0, 1)
             for file in ("/rates.parquet", "/replay.parquet", ".sha256")
         ),
+        "report.md",
         "tables.sha256",
     ]
     (folder / "figures" / "changes.png").unlink()

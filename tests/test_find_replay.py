@@ -318,10 +318,10 @@ def test_an_event_is_named_by_its_longest_sequence():
         {"event": [0, 0, 2], "distance": [30.0, 60.0, 9.0], "kind": [*KINDS[:2], KINDS[0]]}
     ).assign(direction="both")
     assert event_kinds(events, sequences).tolist() == [KINDS[1], "no_sequence", None]
-    assert why_undecided(events, sequences).tolist() == ["", "", ""]
+    assert why_undecided(events, sequences).isna().all()
     longest = sequences.assign(kind=[KINDS[0], "ambiguous", "ambiguous"])
     told = why_undecided(events, longest)
-    assert told.tolist() == ["run both ways, with an unknown heading", "", ""]
+    assert told.dropna().to_dict() == {0: "run both ways, with an unknown heading"}
     shown = count_replay(events.assign(kind=["ambiguous", None, None], why=told))
     assert shown.endswith("2 undecided (1 run both ways, with an unknown heading).")
 

@@ -183,7 +183,11 @@ def decoded_run(decoded: DecodedReplay) -> ShownRun:
         detail=partial(_detail, decoded, table, number, event, Experience(steps)),
         closed={} if log.mdp is None else log.closed,
         decoded=True,
-        why={event: text for event, text in zip(number.tolist(), why, strict=False) if text},
+        why={
+            event: text
+            for event, text in zip(number.tolist(), why, strict=False)
+            if isinstance(text, str)
+        },
         evidence=getattr(decoded, "evidence", None),
     )
 

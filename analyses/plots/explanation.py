@@ -14,7 +14,6 @@ from matplotlib.axes import Axes
 from matplotlib.collections import LineCollection
 from matplotlib.figure import Figure
 
-from analyses.inference.features import PLACED
 from analyses.plots.layers import draw_shares
 from analyses.plots.panels import add_note, drawing, fitting_columns, grid, new_figure
 from analyses.plots.style import FULL_WIDTH, INCH, SMALL, count_range, label, learner_looks
@@ -225,6 +224,7 @@ def identifiability_figure(
 
 _N_SURPRISING = 3  # sequences with panels of their own
 _CORRIDOR, _REPLAYED, _DIVERGING = "0.9", "#aa3377", "RdBu"
+_PLACED = ("begins at ", "ends at ", "goes ")  # features of places and moves
 _MORE, _LESS = "#7b3294", "#e66101"
 _PANEL_CM, _FLATTEST = 4.0, 0.15  # height by width
 _LETTERS_A_CM, _GROUP_ROW = 2, 0.24  # of a name a cm; inches
@@ -270,7 +270,7 @@ def explained_maze_figure(
     where = position.to_numpy(dtype=float)
     per_place = bits[best] / [len(states[number]) for number in bits.index]
     all_misfits: Iterable[Any] = () if misfits is None else misfits.itertuples()
-    unlike = [row for row in all_misfits if str(row.feature).startswith(PLACED)]
+    unlike = [row for row in all_misfits if str(row.feature).startswith(_PLACED)]
     n_surprising = _N_SURPRISING - bool(unlike)
     surprising = per_place.sort_values(kind="stable").index[:n_surprising].tolist()
     # The pairs of places that follow one another in any path, each once.

@@ -8,7 +8,6 @@ from typing import Any
 
 import pandas as pd
 
-from analyses.inference.features import PLACED, in_words
 from analyses.reports.text import cells_in_markdown, listed, markdown, rows_of
 from analyses.tables import LEARNER_LABELS
 
@@ -188,7 +187,7 @@ def _of_animal(
     yield from _items(
         f"What {verdict.account} does not explain: features outside of 90 % of its animals",
         [
-            f"{_placed(each.feature, own['places.csv'])}: {each.value:.3g}, expected "
+            f"{_placed(each.meaning, own['places.csv'])}: {each.value:.3g}, expected "
             f"{each.low:.3g} to {each.high:.3g}"
             for each in rows_of(own["misfits.csv"])
         ],
@@ -212,20 +211,20 @@ def _of_animal(
         )
     yield from _items(
         "What tells accounts apart here, first",
-        [_placed(name, own["places.csv"]) for name in own["importance.csv"]["feature"].head(8)],
+        [_placed(name, own["places.csv"]) for name in own["importance.csv"]["meaning"].head(8)],
     )
 
 
 def _placed(feature: str, places: pd.DataFrame) -> str:
-    """Say what a feature means, and where its states are, if their positions are known.
+    """Say where the states of a feature are, if their positions are known.
 
     Examples
     --------
     >>> _placed("goes 0 to 1", pd.DataFrame({"state": [0, 1], "x": [4.0, 19.0], "y": [0.0, 0.0]}))
     'goes 0 to 1 (4, 0 to 19, 0 cm)'
     """
-    if not len(places) or not feature.startswith(PLACED):
-        return in_words(feature)
+    if not len(places) or not feature.startswith(("begins at ", "ends at ", "goes ")):
+        return feature
     where = places.set_index("state").loc[[int(n) for n in re.findall(r"\d+", feature)]]
     named = " to ".join(f"{row.x:.0f}, {row.y:.0f}" for row in rows_of(where))
     return f"{feature} ({named} cm)"

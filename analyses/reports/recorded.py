@@ -64,7 +64,7 @@ def count_replay(events: pd.DataFrame, calibration: Calibration | None = None) -
     known = [f"{counts.get(kind, 0)} {name}" for kind, name in names.items()]
     rest = n - int(counts.reindex([*names], fill_value=0).sum())
     why = events["why"] if "why" in events else pd.Series(dtype=object)
-    reasons = "; ".join(f"{count} {each}" for each, count in why[why != ""].value_counts().items())
+    reasons = "; ".join(f"{count} {each}" for each, count in why.value_counts().items())
     return f"{text}: {', '.join(known)}, {rest} undecided{f' ({reasons})' * bool(reasons)}."
 
 

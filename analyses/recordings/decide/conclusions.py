@@ -66,7 +66,7 @@ class Conclusions(NamedTuple):
     events : DataFrame
         The decoded events (see `analyses.recordings.decide.scoring.Scored`), with `is_replay` and
         `kind` (of the event's longest sequence; null unless it is replay) and `why` that is neither
-        forward, reverse nor novel (empty if it is). With spikes also `p`
+        forward, reverse nor novel (null if it is). With spikes also `p`
         (the share of all events with exchanged cells that have at least its evidence) and
         `tail_exchanged` and `tail_worst`: how many of the events with at least its evidence would
         be false, if all had exchanged cells, or were of the worst control.
@@ -341,7 +341,7 @@ def event_kinds(events: pd.DataFrame, sequences: pd.DataFrame) -> pd.Series:
 
 
 def why_undecided(events: pd.DataFrame, sequences: pd.DataFrame) -> pd.Series:
-    """Say why the kind of an event is not forward, reverse or novel; empty if it is.
+    """Say why the kind of an event is not forward, reverse or novel; null if it is.
 
     Examples
     --------
@@ -352,10 +352,10 @@ def why_undecided(events: pd.DataFrame, sequences: pd.DataFrame) -> pd.Series:
     ['run both ways, with an unknown heading']
     """
     longest = _longest(sequences)
-    why = longest["direction"].astype(str).map(_WHY).where(longest["kind"] == "ambiguous", "")
+    why = longest["direction"].astype(str).map(_WHY).where(longest["kind"] == "ambiguous")
     why = why.mask(longest["kind"] == "unexperienced", "with a move that the animal never made")
     named = events["event"].map(why).astype(object)
-    return named.where(events["is_replay"] & named.notna(), "")
+    return named.where(events["is_replay"])
 
 
 def _longest(sequences: pd.DataFrame) -> pd.DataFrame:

@@ -110,8 +110,8 @@ def compare(
     >>> found = compared["evidence"].set_index(["finding", "account"])["evidence"]
     >>> bool(found["davidson2009.reverse_of_directional", "episodic_control"] < 0)
     True
-    >>> print(compared.report()[:46])
-    # Accounts of replay beside published findings
+    >>> print(compared.report().splitlines()[0])
+    # Which account of replay predicts the findings in animals best?
     """
     given: dict[str, Any] = {
         "tasks": tasks, "accounts": accounts, "n_draws": n_draws, "seed": seed,

@@ -18,7 +18,14 @@ import pandas as pd
 
 from analyses.inference.animals import FEW_SEQUENCES, ReplayingAnimal
 from analyses.inference.conditions import senses_by_condition
-from analyses.inference.features import PLACED, UNKNOWN, measure, of_condition, replay_features
+from analyses.inference.features import (
+    PLACED,
+    UNKNOWN,
+    in_words,
+    measure,
+    of_condition,
+    replay_features,
+)
 from analyses.inference.likelihood import ceiling_bits, held_out_bits, walk_bits
 from analyses.inference.model_choice import (
     ModelChoice,
@@ -92,8 +99,8 @@ def answer(
         ),
         "probabilities.csv": classes,
         "parameters.csv": inferred,
-        "misfits.csv": _misfits(simulations.features[best], own),
-        "importance.csv": choice.importance(),
+        "misfits.csv": _with_meaning(_misfits(simulations.features[best], own)),
+        "importance.csv": _with_meaning(choice.importance()),
         "explained.parquet": sequences,
         "confusion.csv": choice.confusion(),
         "places.csv": _positions(animal),
@@ -240,6 +247,11 @@ def _parameters(
             known = known_parameters(mine, draws[draws["account"] == name])
             found.append(parameter_intervals(mine, known, own, choice.seed).assign(account=name))
     return pd.concat(found, ignore_index=True)
+
+
+def _with_meaning(table: pd.DataFrame) -> pd.DataFrame:
+    """Say what features mean."""
+    return table.assign(meaning=[in_words(feature) for feature in table["feature"]])
 
 
 def _misfits(simulated: pd.DataFrame, own: pd.DataFrame) -> pd.DataFrame:
