@@ -71,7 +71,7 @@ def recording(
         A node where laps end; several separated by commas.
     recovery : int
         Number of simulated sessions from which the shares of kinds are corrected for missed and
-        misclassified replay, and replay explain learns what decoding loses; each takes three
+        misclassified replay, and replay explain learns what decoding loses; each takes five
         seconds. 0: no correction.
     comparison : FOLDER, default the predictions that ship with the toolkit
         A folder that replay compare wrote, whose predictions are shown beside the statistics.

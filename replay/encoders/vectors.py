@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import math
 import warnings
+from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -39,16 +40,16 @@ class Refitted:
         return refit_steps(self.refit_factor)
 
 
-class OfOne:
+class OfOne(ABC):
     """A coder that looks at one observation, whatever the action that led to it."""
 
     def encode(self, observation: Floats, action: int) -> int:
         """Return the code of an observation; the action does not matter."""
         return self.begin(observation)
 
+    @abstractmethod
     def begin(self, observation: Floats) -> int:
         """Return the code of an observation."""
-        raise NotImplementedError
 
 
 @dataclass(frozen=True)

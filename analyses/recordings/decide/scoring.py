@@ -67,7 +67,7 @@ def n_blocks(session: Session) -> int:
 def score_block(session: Session, block: int, seed: int = 0, *, usual: bool = True) -> Scored:
     """Decode a block of events and their controls; results do not depend on the blocks.
 
-    The usual scores, which take a third of the time without controls, may be left out.
+    The usual scores, which take a quarter of the time without controls, may be left out.
     """
     seed = check_whole("seed", seed)
     rows = np.arange(len(session.events))[block * _BLOCK : (block + 1) * _BLOCK]

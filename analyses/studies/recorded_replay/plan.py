@@ -38,7 +38,7 @@ from replay.checks import check_all, check_whole, shown
 from replay.checks.arrays import Floats
 from replay.files import safe_name
 
-_SECONDS_OF_SESSION = 3.5  # to simulate it and to find its replay, twice
+_SECONDS_OF_SESSION = 5.5  # to simulate it and to find its replay, twice
 _SECONDS_OF_EVENT = 0.02  # beside the evidence for travel
 _BESIDE_EVIDENCE = 1.2  # the cost of decoding, in that of the evidence for travel
 _SAMPLE = 8, 25  # events, and time bins of each, whose evidence is timed
