@@ -87,12 +87,27 @@ def test_headings_are_those_that_were_found():
     """Of replay against its heading the heading is lost; without one none is made up."""
     ahead, back = (UP, 1, [(UP, [1] * 8)]), (UP, -1, [(UP[1:], [0] * 7)])
     known = KnownReplay.of(table(ahead, back, times=8))
-    seen = known.seen(replayed([UP] * 3, [1, -1, 0]), np.random.default_rng(0))
-    heading = [seen.along.take(np.flatnonzero(seen.lap == lap)) for lap in range(3)]
+    signs = [1, -1, *[0] * 20]
+    seen = known.seen(replayed([UP] * 22, signs), np.random.default_rng(0))
+    is_of = [seen.lap == 0, seen.lap == 1, seen.lap > 1]
+    heading = [seen.along.take(np.flatnonzero(each)) for each in is_of]
     assert set(heading[0].flat.tolist()) == {1}
     assert set(heading[1].flat.tolist()) == {0}
     assert set(heading[1].length.tolist()) == {7}
     assert set(heading[2].flat.tolist()) == {0}
+
+
+def test_a_sequence_over_a_turn_belongs_to_the_longer_side():
+    over = [5, 6, 7, 6]
+    known = KnownReplay.of(table(([*UP, *DOWN[1:]], 0, [(over, [0] * 4)]), times=8))
+    assert shown(known, [UP, DOWN]) == {0: [tuple(over)] * 3, 1: []}
+
+
+def test_what_is_a_part_of_its_path_is_shown_as_parts_were():
+    """The whole path is found, and the same places are not where the path turns."""
+    turns = [*UP, *DOWN[1:]]
+    known = KnownReplay.of(table((UP, 0, [(UP, [0] * 8)]), (turns, 0, []), times=8))
+    assert shown(known, [UP, [*UP, 6, 5]]) == {0: [tuple(UP)] * 3, 1: []}
 
 
 def test_half_of_what_was_lost_by_half_is_shown():
