@@ -463,6 +463,32 @@ def test_none_of_these_names_the_parameter_at_an_edge(monkeypatch):
     assert told.endswith("may explain it: discount of episodic_control (upper, 0.98).")
 
 
+def test_a_refused_class_is_none_of_those_that_may_explain_it(monkeypatch):
+    """Its probability is not low, but its p of misfit is; and no test notices its relatives."""
+    own = {"episodic_control": 0.5, "shuffled_laps": 0.04}
+    monkeypatch.setattr(ModelChoice, "probabilities", lambda *_: np.array([[0.6, 0.4]]))
+    monkeypatch.setattr(
+        ModelChoice, "misfit", lambda self, rows, members: np.full(len(rows), own[members[0]])
+    )
+    found = explain(reverse_rat_log(), accounts=[*own], n_draws=20, wrong_places=0.0)
+    assert found.verdicts["text"].tolist() == [
+        "Undecided. What may explain this replay: episodic_control (0.60). "
+        "shuffled_laps (0.40) is refused: p of misfit <= 0.040."
+    ]
+    assert "would pass, as here for episodic_control." in found.report()
+
+
+def test_parameters_that_replay_does_not_tell_are_one_line():
+    """Of an account; those that it tells have their intervals."""
+    found = explain(reverse_rat_log(), accounts=["episodic_control", "sfma"], n_draws=20,
+                    wrong_places=0.0)  # fmt: skip
+    [discount] = found.parameters.itertuples()
+    assert discount.prior_share >= 0.8
+    told = "which this replay does not tell:\n\n- episodic_control: discount\n"
+    assert told in found.report()
+    assert "The parameters, where they are numbers" not in found.report()
+
+
 def test_calibration_error_by_hand():
     right = np.array([True, True, False, True])
     assert calibration_error(np.full(4, 0.75), right) == 0.0
@@ -1388,7 +1414,7 @@ def test_one_class_of_all_accounts_is_no_answer(tmp_path):
     assert found["verdicts.csv"]["verdict"].tolist() == ["undecided"] * 2
     assert found["verdicts.csv"]["recovered"].isna().all()
     report = (tmp_path / "out" / "report.md").read_text("utf-8")
-    assert "Undecided between a or b (1.00)." in report
+    assert "Undecided. What may explain this replay: [a or b] (1.00)." in report
     assert "Nothing was tested" in report
     laps = {"mine": experienced_animal(EventLog({"steps": STEPS}, mdp=world))}
     planned = plan_identifiability(laps, same, n_draws=20, n_sequences=[10], wrong_places=0.0)

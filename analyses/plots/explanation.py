@@ -130,23 +130,15 @@ def explained_sequences_figure(
         total = above.sum().sort_values(ascending=False)
         accounts = [name for name in total.index if name != "ceiling"][:_MOST_LINES]
         number = np.arange(1, len(above) + 1)
-        ax.plot(number, above["ceiling"].cumsum(), color="0.6", linestyle=(0, (4, 2)))
-        ax.axhline(0, color="0.8", linewidth=0.6, zorder=0)
-        looks = learner_looks(accounts)
-        lines = [("ceiling", float(total["ceiling"]), "0.4")]
-        for name in accounts:
-            look = {key: value for key, value in looks[name].items() if key != "label"}
+        ax.plot(
+            number, above["ceiling"].cumsum(), color="0.6", linestyle=(0, (4, 2)), label="ceiling"
+        )
+        ax.axhline(0, color="0.8", linewidth=0.6, zorder=0, label="walk")
+        for name, look in learner_looks(accounts).items():
             ax.plot(number, above[name].cumsum(), **look)
-            lines.append((label(name), float(total[name]), str(look["color"])))
-        # The name of each line is at its end, one below the other where they meet.
-        low, high = ax.get_ylim()
-        least, above_it = (high - low) * 0.075, np.inf
-        for name, value, colour in sorted(lines, key=lambda line: -line[1]):
-            above_it = min(value, above_it - least)
-            ax.annotate(
-                name, (len(number), above_it), xytext=(4, 0), textcoords="offset points",
-                va="center", fontsize=SMALL, color=colour, annotation_clip=False,
-            )  # fmt: skip
+        # Names are in the order in which lines end.
+        lines = sorted(ax.get_lines(), key=lambda line: -float(line.get_ydata()[-1]))
+        ax.legend(handles=lines, loc="center left", bbox_to_anchor=(1, 0.5))
         ax.set_title(str(animal))
         ax.set_xlabel("Sequence, in order")
         ax.set_ylabel("Bits above the walk")
@@ -287,8 +279,8 @@ def explained_maze_figure(
         titles, n_columns, 0.3 + shape * width_cm / n_columns / INCH,
         width_cm=width_cm,
         note=f"A: moves in sequences that {label(best)} predicts better (blue) than "
-        f"{label(rival)}, its best rival, or worse (red), by up to {most:.1f} bits a sequence; "
-        "thin: replayed once or twice. "
+        f"{label(rival)}, the best account of other classes, or worse (red), by up to "
+        f"{most:.1f} bits a sequence; thin: replayed once or twice. "
         + f"B: where sequences begin (dots), end (rings) and go (arrows), more (purple) or less "
         f"(orange) than in 90 % of animals of {label(best)}. " * bool(unlike)
         + f"Others: the sequences that surprise {label(best)} most, "

@@ -20,24 +20,23 @@ VERDICTS = {
     "{probability:.2f}).",
     "none": "None of these: {name} comes first ({probability:.2f}), but hardly any of its animals "
     "replays like this one (p {p}).{edges}",
-    "undecided": "Undecided between {others}.",
+    "undecided": "Undecided. What may explain this replay: {fitting}.{refused}",
     "few": "Too few sequences to name an account: {n}. {name} comes first ({probability:.2f}).",
 }
 """Verdict -> the sentence that tells it."""
 
 _TINY = 1e-9  # a value at the end of a range is within it, however it is rounded
 _UNLIKELY = 0.05
-_TELLS_NOTHING = ", as before: this replay does not tell it"
 _AS_BEFORE = 0.8  # of the prior, of which a 90 % interval without any evidence holds .9
 LEVEL = 0.05
 """A class with a p of misfit of at most this is refused."""
 
-_CLASSES = """Accounts joined by *or* cannot be told apart after these moves. The p of misfit is \
-how often an animal of the class is as unusual for it as this one; at .05 or less, the class is no \
-explanation, however probable it is beside the others. It cannot be less than 1 / (1 + draws). The \
-power is how often the test would \
-notice that animals of the listed account most like the class are none of it: where it is low, a \
-relative that is in no list would pass."""
+_CLASSES = """Accounts joined by *or* are one class: they cannot be told apart after these moves. \
+The p of misfit is how often an animal of the class is as unusual for it as this one; at .05 or \
+less, the class is no explanation, however probable it is beside the others. It cannot be less \
+than 1 / (1 + draws). The power is how often the test would notice that animals of the listed \
+account most like the class are none of it: where it is low, a relative that is in no list would \
+pass{weak}."""
 
 _LEARNED = """simulated animals with these moves and {n_sequences:,} sequences each tell \
 {account_bits:.1f} bits about which of {n_accounts} accounts they have"""
@@ -83,6 +82,17 @@ def no_predictions(has_positions: bool) -> str:
             "takes other events by --events"
         )
     return f"No statistics stand beside predictions (predictions.csv is empty): {why}."
+
+
+def as_one(names: str) -> str:
+    """Put a class of several accounts into brackets, so that it is read as one.
+
+    Examples
+    --------
+    >>> as_one("sfma"), as_one("dyna_q or graph_walks")
+    ('sfma', '[dyna_q or graph_walks]')
+    """
+    return f"[{names}]" if " or " in names else names
 
 
 def told_p(p: float, n_draws: int) -> str:
@@ -156,11 +166,12 @@ def _of_animal(
             for names in likely["account"] for name in names.split(" or ")
         ],
     )  # fmt: skip
-    yield _CLASSES
+    weak = [as_one(each.account) for each in rows_of(best[best["power"] <= LEVEL])]
+    yield _CLASSES.format(weak=f", as here for {', '.join(weak)}" if weak else "")
     yield (_TRUST if verdict.n_classes > 1 else _UNTESTED).format(**verdict._asdict())
     yield _BITS.format(**verdict._asdict())
     again = [
-        f"{each.account} ({each.n_replicas:.0f} times)"
+        f"{as_one(each.account)} ({each.n_replicas:.0f} times)"
         for each in rows_of(own["probabilities.csv"])
         if each.n_replicas > 1
     ]
@@ -171,21 +182,30 @@ def _of_animal(
         )
     untested = own["probabilities.csv"].query("n_draws < 1 / @LEVEL - 1")
     if len(untested):
-        yield f"Of too few draws to be refused by any misfit: {', '.join(untested['account'])}."
+        names = ", ".join(map(as_one, untested["account"]))
+        yield f"Of too few draws to be refused by any misfit: {names}."
     if verdict.silent:
         yield f"Too little replay after these moves to be compared: {verdict.silent}."
+    parameters = own["parameters.csv"]
+    is_open = (parameters["prior_share"] >= _AS_BEFORE) & (parameters["edge"] == "")
     yield from _items(
         "The parameters, where they are numbers (90 % intervals; those of the prior in brackets)",
         [
             f"{each.account}: {each.parameter} {each.median:.3g} ({each.low:.3g} to "
             f"{each.high:.3g}) [{each.prior_low:.3g} to {each.prior_high:.3g}]"
             f"{each.edge and f', at the {each.edge} edge of the prior'}"
-            f"{_TELLS_NOTHING * (each.prior_share >= _AS_BEFORE)}"
-            for each in rows_of(own["parameters.csv"])
+            for each in rows_of(parameters[~is_open])
         ],
     )
     yield from _items(
-        f"What {verdict.account} does not explain: features outside of 90 % of its animals",
+        "Parameters as open as before, which this replay does not tell",
+        [
+            f"{account}: {', '.join(each['parameter'])}"
+            for account, each in parameters[is_open].groupby("account", sort=False)
+        ],
+    )
+    yield from _items(
+        f"What {as_one(verdict.account)} does not explain: features outside of 90 % of its animals",
         [
             f"{_placed(each.meaning, own['places.csv'])}: {each.value:.3g}, expected "
             f"{each.low:.3g} to {each.high:.3g}"
@@ -195,6 +215,13 @@ def _of_animal(
     predicted = own["predictions.csv"]
     if not len(predicted):
         yield no_predictions(len(own["places.csv"]) > 0)
+    known = set(predicted["account"])
+    silent = [
+        name for names in own["probabilities.csv"]["account"] for name in names.split(" or ")
+        if known and name not in known
+    ]  # fmt: skip
+    if silent:
+        yield f"Too little replay in these pauses to predict statistics: {', '.join(silent)}."
     predicted = predicted[predicted["account"].isin(verdict.account.split(" or "))]
     if len(predicted):
         yield _PREDICTED

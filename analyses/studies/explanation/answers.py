@@ -39,7 +39,7 @@ from analyses.inference.simulation import as_many
 from analyses.jobs.columns import TABLES
 from analyses.measures import QUESTIONS, STATISTICS
 from analyses.measures.animals import replays_of
-from analyses.reports.explanation import LEVEL, VERDICTS, told_p
+from analyses.reports.explanation import LEVEL, VERDICTS, as_one, told_p
 from analyses.reports.text import rows_of
 from analyses.studies.explanation.plan import ExplanationPlan, known_parameters, simulations_of
 from analyses.studies.recorded_replay.statistics import task_of_track
@@ -75,6 +75,13 @@ def answer(
     n_sequences = len(animal.replayed.lap)
     control_share = float(np.mean(np.isin(choice.classes[top], controls)))
     verdict = verdict_of(probability, misfit[likely], control_share, n_sequences, bool(in_part))
+    # What is refused by its p of misfit is none of those between which it is undecided.
+    fitting = [f"{as_one(names[k])} ({probability[k]:.2f})" for k in likely if misfit[k] > LEVEL]
+    refused = [
+        f" {as_one(names[k])} ({probability[k]:.2f}) is refused: p of misfit "
+        f"{told_p(misfit[k], classes['n_draws'][k])}."
+        for k in likely if misfit[k] <= LEVEL
+    ]  # fmt: skip
     best = np.isin(simulations.account, choice.classes[top])
     inferred = _parameters(plan, choice, choice.classes[top], tables["draws"], own)
     set_aside = [name for name in plan.accounts if name not in choice.accounts]
@@ -84,9 +91,9 @@ def answer(
             [
                 {
                     "verdict": verdict, "text": VERDICTS[verdict].format(
-                        name=names[top], probability=probability[top],
+                        name=as_one(names[top]), probability=probability[top],
                         p=told_p(misfit[top], first["n_draws"]),
-                        others=", ".join(f"{names[k]} ({probability[k]:.2f})" for k in likely),
+                        fitting=", ".join(fitting), refused="".join(refused),
                         n=n_sequences, but=", and ".join(in_part), edges=_edges(inferred),
                     ),
                     "account": names[top], "probability": probability[top], "misfit": misfit[top],
