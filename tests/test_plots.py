@@ -362,6 +362,28 @@ def test_a_state_replayed_twice_has_both_numbers(ax, maze, steps):
     assert [text.get_text() for text in ax.texts] == ["1,3", "2"]
 
 
+def test_a_sequence_in_a_figure_of_its_own_is_explained_there(maze, steps):
+    """To and fro are side by side, numbers fit into their circles, and only the maze is shown."""
+    ax = plot_replay(sequence([4, 3, 2, 1], splice_states=np.array([2])), steps, maze)
+    [note] = ax.figure.texts
+    marks = ("Numbers", "Square", "Star", "Lines", "Ring")
+    assert [mark in note.get_text() for mark in marks] == [True] * 5
+    names = [text.get_text() for text in ax.get_legend().get_texts()]
+    assert names == ["Episode 0", "Episode 1"]
+    ax = plot_replay(sequence([3, 2, 3]), steps, maze)
+    assert ax.get_title("left") == "Episode, reverse, step 4"
+    [note] = ax.figure.texts
+    assert [mark in note.get_text() for mark in marks] == [True] * 3 + [False] * 2
+    (arrows,) = (drawn for drawn in ax.collections if isinstance(drawn, Quiver))
+    assert np.ptp(arrows.XY[:, 1]) > 1  # cm
+    whole = plot_mdp(maze)
+    assert (ax.get_xlim(), ax.get_ylim()) == (whole.get_xlim(), whole.get_ylim())
+    ax.figure.draw_without_rendering()
+    [circles] = (drawn for drawn in ax.collections if len(drawn.get_offsets()) == 3)
+    width = np.sqrt(circles.get_sizes()[0]) * ax.figure.dpi / 72
+    assert 0.8 * width < ax.texts[0].get_window_extent().width < width
+
+
 def test_forward_replay_is_read_forward(ax, maze, steps):
     plot_replay(sequence([0, 1, 2], orientation=None, direction="forward"), steps, maze, ax)
     assert [line.get_label() for line in ax.lines] == ["Episode 0"]

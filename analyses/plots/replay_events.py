@@ -27,7 +27,7 @@ from analyses.plots.mdps import (
     plot_mdp,
     state_positions,
 )
-from analyses.plots.panels import NEW, drawing, fitting_columns, grid
+from analyses.plots.panels import NEW, add_note, drawing, fitting_columns, grid, own_figure
 from analyses.plots.style import COLUMN_WIDTH, END_COLOUR, FULL_WIDTH, INCH, SMALL, Look, label
 from analyses.sequences.experience import Experience
 from replay.checks import check_array, check_column, check_table
@@ -43,7 +43,8 @@ _NODE_SIZE = 52  # square points
 _SURROUNDINGS = 5  # steps of an episode that are drawn before and after the replayed path
 _LONGEST_SHOWN = 30  # states of an example that can still be followed by eye
 _CLEAR = 3  # moves of the shortest piece of a clear example
-_HIGHEST = 3.4  # inches
+_HIGHEST, _TITLE_AND_KEY = 3.4, 0.5  # inches
+_ASIDE = 0.1  # of a move that is made both ways
 _CHOSEN_BY = [
     "run", "step", "phase", "location", "states", "kind", "length", "n_distinct", "n_episodes",
     "composition_order", "splice_states",
@@ -109,40 +110,73 @@ def plot_replay(
 ) -> Axes:
     """Draw one replayed sequence on its MDP, with the experience of which it is composed.
 
+    Numbers and colours, from dark to light, are the order of replay; of more than 14 states only
+    colours are. The agent is a square; stars mark where episodes end, and rings where pieces of
+    experience join. These are lines in the colours of their episodes, which go on a little beyond.
+
     Parameters
     ----------
     sequence : pandas.Series
-        One row of `sequences`: `run, step, location, states, splice_states, orientation,
-        direction`.
+        One row of `sequences`, as :func:`analyses.classify` returns them: `run, step, location,
+        states, splice_states, orientation, direction, kind`.
     steps : pandas.DataFrame
         Steps of the log: `run, episode, step, state, next_state`.
     mdp : MDP
         The world; of a maze, only the part around the sequence is shown.
+
+    Examples
+    --------
+    >>> from analyses import classify
+    >>> from replay import from_ascii, simulate
+    >>> maze = from_ascii("S..G")
+    >>> run = simulate(maze, "episodic_control", n_steps=40)
+    >>> ax = plot_replay(classify(run).iloc[0], run.log.steps, maze)
+    >>> print(ax.get_title(loc="left"))
+    Episode, reverse, step 20
     """
     wanted = ["run", "step", "location", "states", "splice_states", "orientation", "direction"]
-    check_table(sequence.to_frame().T, wanted, "sequence")
+    check_table(sequence.to_frame().T, [*wanted, "kind"], "sequence")
     check_table(steps, ["run", "episode", "step", "state", "next_state"], "steps")
     position = state_positions(mdp)
     states = np.asarray(sequence["states"], dtype=np.intp)
     plot_mdp(mdp, ax, rewards=False)
     known = steps[(steps["run"] == sequence["run"]) & (steps["step"] <= sequence["step"])]
     shown = _draw_stretches(stretches(_as_experienced(sequence, states), known), position, ax)
-    size = _NODE_SIZE if len(states) <= _NUMBERED else _NODE_SIZE / 3
+    # States with several numbers are larger.
+    size = np.where(np.bincount(states, minlength=len(position)) > 1, 2.2, 1.0)
+    size *= _NODE_SIZE if len(states) <= _NUMBERED else _NODE_SIZE / 3
     _draw_order(states, position, size, ax)
     draw_ends(position[mdp.terminal], ax, size=150, zorder=2.5)
-    splice = position[np.asarray(sequence["splice_states"], dtype=np.intp)]
-    _outline(splice, "o", 2 * size, _SPLICE, ax)
+    splice = np.asarray(sequence["splice_states"], dtype=np.intp)
+    _outline(position[splice], "o", 2 * size[splice], _SPLICE, ax)
     animal = [sequence["location"]] if sequence["location"] >= 0 else []
-    _outline(position[animal], "s", 3 * size, "black", ax)
+    _outline(position[animal], "s", 3 * size[animal], "black", ax)
     cell_size = maze_cell_size(mdp)
     if cell_size is not None:  # show a square around these places, within the limits of the maze
         place = position[[*states, *shown, *animal]]
         low, high = place.min(axis=0) - 1.5 * cell_size, place.max(axis=0) + 1.5 * cell_size
         full = np.array([ax.get_xlim()[1], ax.get_ylim()[1]])
-        side = min(max((high - low).max(), 12 * cell_size), full.max())
-        corner = np.clip((low + high - side) / 2, 0, np.maximum(full - side, 0))
-        ax.set(xlim=(corner[0], corner[0] + side), ylim=(corner[1], corner[1] + side))
+        side = np.minimum(max((high - low).max(), 12 * cell_size), full)
+        corner = np.clip((low + high - side) / 2, 0, full - side)
+        ax.set(xlim=(corner[0], corner[0] + side[0]), ylim=(corner[1], corner[1] + side[1]))
         mark_cut_edges(mdp, ax)
+        draw_scale_bar(ax, 50)
+    episodes = [line for line in ax.lines if not str(line.get_label()).startswith("_")]
+    ax.legend(
+        handles=episodes, loc="upper right", bbox_to_anchor=(1, 0), borderpad=0.2,
+        handlelength=1.4, ncols=len(episodes) or 1,
+    )  # fmt: skip
+    if figure := own_figure(ax):
+        if cell_size is not None:
+            figure.set_figheight(width_cm / INCH * side[1] / side[0] + _TITLE_AND_KEY)
+        ax.set_title(f"{label(str(sequence['kind']))}, step {sequence['step']:,}")
+        add_note(
+            figure,
+            ("Numbers: order of replay" if len(states) <= _NUMBERED else "Dots: states replayed")
+            + ", dark first, light last. Square: the agent. Star: an end of episodes."
+            + " Lines: episodes with these moves, and a little more." * bool(episodes)
+            + " Ring: pieces of them join." * bool(len(splice)),
+        )
     return ax
 
 
@@ -290,17 +324,6 @@ def replay_events_figure(
     )
     for ax, example in zip(axes, examples.values(), strict=True):
         plot_replay(example, steps, mdp, ax)
-        if cell_size is not None:
-            draw_scale_bar(ax, 50)
-        episodes = [line for line in ax.lines if not str(line.get_label()).startswith("_")]
-        ax.legend(
-            handles=episodes,
-            loc="upper right",
-            bbox_to_anchor=(1, 0),
-            borderpad=0.2,
-            handlelength=1.4,
-            ncols=len(episodes),
-        )
     return figure
 
 
@@ -360,11 +383,15 @@ def _draw_stretches(found: list[Stretch], position: Floats, ax: Axes) -> list[in
     return [state for piece in found for state in piece.states]
 
 
-def _draw_order(states: NDArray[np.intp], position: Floats, size: float, ax: Axes) -> None:
+def _draw_order(states: NDArray[np.intp], position: Floats, size: Floats, ax: Axes) -> None:
     place = position[states]
     step = np.diff(place, axis=0)
+    # Moves to and fro between two states are side by side.
+    moves = np.column_stack((states[:-1], states[1:]))
+    both_ways = np.isin(moves @ [len(position), 1], moves @ [1, len(position)])
+    aside = _ASIDE * both_ways[:, None] * np.column_stack((step[:, 1], -step[:, 0]))
     ax.quiver(
-        *place[:-1].T,
+        *(place[:-1] + aside).T,
         *(0.65 * step).T,
         np.arange(len(step)),
         angles="xy",
@@ -380,7 +407,7 @@ def _draw_order(states: NDArray[np.intp], position: Floats, size: float, ax: Axe
         zorder=3,
     )
     colours = _order_colours(len(states))
-    ax.scatter(place[:, 0], place[:, 1], s=size, c=colours, linewidths=0, zorder=4)
+    ax.scatter(place[:, 0], place[:, 1], s=size[states], c=colours, linewidths=0, zorder=4)
     if len(states) <= _NUMBERED:
         for state in dict.fromkeys(states.tolist()):
             turns = np.flatnonzero(states == state)
@@ -395,7 +422,7 @@ def _draw_order(states: NDArray[np.intp], position: Floats, size: float, ax: Axe
             )
 
 
-def _outline(places: Floats, marker: str, size: float, colour: str, ax: Axes) -> None:
+def _outline(places: Floats, marker: str, size: Floats, colour: str, ax: Axes) -> None:
     ax.scatter(
         places[:, 0],
         places[:, 1],
