@@ -22,7 +22,7 @@ from analyses.plots.decoded_event import (
     plot_spikes,
     posterior_figure,
 )
-from analyses.plots.decoded_path import decoded_path_figure, plot_decoded_path
+from analyses.plots.decoded_path import decoded_path_figure, plot_decoded_path, plot_event_path
 from analyses.plots.recorded import plot_recorded_evidence, plot_recorded_kinds
 from analyses.plots.style import COLUMN_WIDTH, FULL_WIDTH
 from analyses.recordings.basics.binned_track import cut_track, linearise
@@ -45,7 +45,7 @@ def test_the_posterior_is_drawn_where_its_bins_are(ax):
     track = cut_track(make_tmaze_track(), 5.0)
     line = linearise(track)
     rng = np.random.default_rng(0)
-    posterior = rng.dirichlet(np.ones(3 * track.n_bins), 12).reshape(12, 3, track.n_bins)
+    posterior = rng.dirichlet(np.full(3 * track.n_bins, 9.0), 12).reshape(12, 3, track.n_bins)
     plot_posterior(posterior, track, ax, dt=0.01, path=np.arange(12))
     (image,) = [each for each in ax.collections if isinstance(each, QuadMesh)]
     time, place = image.get_coordinates()[:-1, :-1].transpose(2, 0, 1)
@@ -102,6 +102,39 @@ def test_a_path_is_drawn_where_something_travels(ax):
     assert other == [[55.0, 47.5], [65.0, 42.5]]
     assert len(posterior_figure(np.full((8, 20), 0.05), track, path=path).axes) == 3
     assert len(posterior_figure(np.full((8, 20), 0.05), track, path=np.full(8, -1)).axes) == 2
+
+
+def test_a_path_is_not_drawn_where_the_probability_lies_elsewhere(ax):
+    """The posterior stays at bin 9, which half of the path only passes; a note says for how long.
+
+    Nor is an animal in the legend that is far from the map.
+    """
+    track = cut_track(make_linear_track(100.0), 5.0)
+    posterior = np.full((8, 20), 0.01)
+    posterior[:, 7:12] = 0.17
+    path = np.array([2, 3, 5, 6, 7, 8, 9, -1])
+    plot_posterior(posterior, track, ax, dt=0.01, path=path)
+    (drawn,) = [each for each in ax.collections if isinstance(each, LineCollection)]
+    assert [each.tolist() for each in drawn.get_segments()] == [
+        [[45.0, 37.5], [55.0, 42.5], [65.0, 47.5]]
+    ]
+    far = pd.DataFrame({"time": [0.0], "x": [500.0], "y": [0.0]})
+    figure = posterior_figure(posterior, track, dt=0.01, path=path, traces=far)
+    places = figure.axes[1].collections[2].get_offsets()
+    assert places.tolist() == track.position[path[4:7]].tolist()
+    assert "not drawn for 40 ms" in " ".join(figure.texts[0].get_text().split())
+    assert [text.get_text() for text in figure.legends[0].get_texts()] == ["Begin", "End"]
+
+
+def test_a_path_that_skips_bins_follows_the_track_on_the_map(ax):
+    """From the stem of a T into an arm, in one time bin: not across the corner."""
+    track = cut_track(make_tmaze_track(), 5.0)
+    begin, end = (np.flatnonzero(track.edge == edge)[3] for edge in (0, 2))
+    plot_event_path([begin, end, -1, end], track, ax)
+    (step,) = ax.collections[1].get_segments()
+    assert len(step) > 3
+    along = np.hypot(*np.diff(step, axis=0).T).sum()
+    assert along == pytest.approx(track.distance[begin, end], abs=5.0)
 
 
 def test_evidence_is_drawn_beside_that_of_controls(ax):
@@ -163,9 +196,9 @@ def test_movements_are_stacked(ax):
     plot_movements(posterior, ax)
     heights = [np.ptp(each.get_paths()[0].vertices[:, 1]) for each in ax.collections]
     assert [each.get_label() for each in ax.collections] == [
-        "Continuous",
-        "Stationary",
-        "Fragmented",
+        "Drifts",
+        "Held",
+        "Drawn anew",
     ]
     assert heights[:2] == [1, 1]
 
@@ -190,7 +223,7 @@ def test_an_event_to_check_by_eye_is_on_one_axis_of_time(width, assert_legible):
     rate, speed = (ax.lines[0].get_xydata() for ax in timed[3:])
     assert rate[:, 1].tolist() == [2.0] * 76
     assert speed[[0, -1], 0] == pytest.approx([0.0, 150.0])
-    assert timed[-1].get_ylim() == (0.0, 5.0)
+    assert timed[-1].get_ylim() == pytest.approx((-0.3, 5.0))  # rest is seen above the axis
     assert chart.collections[-1].get_offsets().tolist() == [[40.0, 0.0]]
     assert chart.collections[2].get_offsets().tolist() == track.position[path].tolist()
 

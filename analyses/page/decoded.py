@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from analyses.page.runs import ShownRun, list_pieces
 from analyses.page.worlds import pack, world_of_moves
 from analyses.recordings.basics.binned_track import BinnedTrack, linearise
-from analyses.recordings.prepare.event_evidence import Evidence
+from analyses.recordings.prepare.event_evidence import Evidence, likely_path
 from analyses.sequences.experience import Experience, experienced_pieces
 from analyses.sequences.sequences import of_run
 from analyses.tables import KINDS
@@ -53,8 +53,8 @@ def pack_evidence(evidence: Evidence, number: int) -> dict[str, Any]:
 
     `spike_row` (cells by the place of their fields, from 0) and `spike_time` (.1 ms after the
     beginning); for axis K of places `place_K`, the probability of each row in each time bin, where
-    255 is `highest` or more, and `path_K`, the row of the path (-1 where nothing travels); and each
-    trace, where 0 to 254 lie between its limits in `traces`.
+    255 is `highest` or more, and `path_K`, the row of the path (-1 where nothing travels or the
+    path is not likely); and each trace, where 0 to 254 lie between its limits in `traces`.
     """
     event, track = evidence.of(number), evidence.track
     packed: dict[str, Any] = {
@@ -78,6 +78,7 @@ def pack_evidence(evidence: Evidence, number: int) -> dict[str, Any]:
         packed["n_cells"] = len(active)
         columns["spike_row"], columns["spike_time"] = cell[by_time], time[by_time]
         places = event.posterior.sum(axis=1)
+        course = likely_path(event.path, places)
         # A few time bins are far more certain than others, which would all look pale beside them.
         packed["highest"] = max(float(np.quantile(places.max(axis=1), 0.9)), _LEAST_PROBABILITY)
         axes = (
@@ -91,7 +92,7 @@ def pack_evidence(evidence: Evidence, number: int) -> dict[str, Any]:
             columns[f"place_{k}"] = np.rint(
                 255 * np.minimum(shown / packed["highest"], 1.0)
             ).ravel()
-            columns[f"path_{k}"] = np.where(event.path >= 0, row[event.path], -1)
+            columns[f"path_{k}"] = np.where(course >= 0, row[course], -1)
     for name in _TRACES:
         if len(event.traces) and event.traces[name].notna().any():
             values = event.traces[name].to_numpy(dtype=float)

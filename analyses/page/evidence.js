@@ -71,7 +71,7 @@ function panelsOf(shown) {
   places.forEach((axis, k) => {
     if (!shown[`place_${k}`]) return;
     const ends = [Math.min(...axis.low), Math.max(...axis.high)];
-    panels.push({ name: `Decoded place: ${axis.name}`, high: places.length > 1 ? 90 : 140, ends, paint: paintPlaces, axis, k });
+    panels.push({ name: `Decoded place (${axis.name}) and likely path`, high: places.length > 1 ? 90 : 140, ends, paint: paintPlaces, axis, k });
   });
   for (const name of Object.keys(TRACES)) {
     if (!shown.traces[name]) continue;

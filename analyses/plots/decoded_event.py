@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 import numpy as np
 import pandas as pd
@@ -14,22 +13,19 @@ from numpy.typing import ArrayLike, NDArray
 
 from analyses.plots.decoded_path import plot_event_path
 from analyses.plots.mdps import bar_length, draw_scale_bar
-from analyses.plots.panels import NEW, add_legend, drawing, new_figure
+from analyses.plots.panels import NEW, add_legend, add_note, drawing, new_figure
 from analyses.plots.style import COLUMN_WIDTH, FULL_WIDTH, INCH, SMALL, Look, plain
 from analyses.recordings.basics.binned_track import BinnedTrack, LinearisedTrack, linearise
-from replay.checks import check_array, check_number, check_table
-from replay.checks.arrays import Floats
-
-if TYPE_CHECKING:
-    from analyses.recordings.prepare.event_evidence import EventEvidence
-
+from analyses.recordings.prepare.event_evidence import EventEvidence, likely_path
+from replay.checks import check_number, check_table
+from replay.checks.arrays import Floats, Ints
 
 _POSTERIOR_COLOURS, _PATH_COLOUR = "Greys", "#aa3377"
 # In the order of the posterior of the state-space decoder.
 _MOVEMENT_LOOKS: dict[str, Look] = {
-    "stationary": {"label": "Stationary", "color": "0.8"},
-    "continuous": {"label": "Continuous", "color": "0.35"},
-    "fragmented": {"label": "Fragmented", "color": "#e69f00", "hatch": "/////"},
+    "stationary": {"label": "Held", "color": "0.8"},
+    "continuous": {"label": "Drifts", "color": "0.35"},
+    "fragmented": {"label": "Drawn anew", "color": "#e69f00", "hatch": "/////"},
 }
 _JUNCTION: Look = {
     "label": "At a junction", "color": _PATH_COLOUR, "linestyle": ":",
@@ -77,7 +73,8 @@ def plot_posterior(
         Length of a time bin, in s.
     path : array_like of int, shape (n_time,), optional
         The bin of the decoded path in each time bin, drawn as a line; dotted where it passes a
-        junction whose corridors are drawn apart; -1 where nothing travels.
+        junction whose corridors are drawn apart; -1 where nothing travels. It is not drawn where
+        another place is more than ten times as probable.
 
     Returns
     -------
@@ -100,8 +97,9 @@ def plot_posterior(
     """
     places = _places(posterior, track)
     width = 1000 * check_number("dt", dt, at_least=1e-9)
+    bins = None if path is None else likely_path(path, places)
     if track.is_arena:
-        _plot_coordinate(places, track, ax, "x", width, path)
+        _plot_coordinate(places, track, ax, "x", width, bins)
         return ax
     line = linearise(track)
     order = np.argsort(line.low)
@@ -124,12 +122,7 @@ def plot_posterior(
         linewidth=0,
     )
     image.set_label("posterior")
-    if path is not None:
-        bins = check_array(path, "path", kind="whole", at_least=-1, at_most=track.n_bins - 1)
-        if len(bins) != len(places):
-            raise ValueError(
-                f"path must have one bin for each of the {len(places)} time bins, got {len(bins)}."
-            )
+    if bins is not None:
         _draw_path(bins, time, line, track, ax)
     # Where corridors meet and where a track ends; nodes are named if there are few.
     for low, high in line.gaps:
@@ -149,7 +142,7 @@ def plot_posterior(
 
 
 def _plot_coordinate(
-    places: Floats, track: BinnedTrack, ax: Axes, name: str, width: float, path: ArrayLike | None
+    places: Floats, track: BinnedTrack, ax: Axes, name: str, width: float, bins: Ints | None
 ) -> None:
     """Draw the probability of one coordinate in an arena against time, in bins of `width` ms."""
     place = track.position[:, "xy".index(name)]
@@ -163,8 +156,7 @@ def _plot_coordinate(
         time, edges, shown.T, cmap=_POSTERIOR_COLOURS, vmin=0, vmax=highest, rasterized=True,
         linewidth=0,
     )  # fmt: skip
-    if path is not None:
-        bins = check_array(path, "path", kind="whole", at_least=-1, at_most=track.n_bins - 1)
+    if bins is not None:
         known = np.where(bins >= 0, place[bins], np.nan)
         ax.plot((time[:-1] + time[1:]) / 2, known, color=_PATH_COLOUR, linewidth=0.9)
     ax.set(xlim=(0, time[-1]), ylim=(edges[0], edges[-1]), xlabel="Time in the event (ms)")
@@ -357,7 +349,8 @@ def posterior_figure(
         Place fields; required with `spikes`.
     path : array_like of int, shape (n_time,), optional
         The bin of the decoded path in each time bin, -1 where nothing travels; without it, there is
-        no map.
+        no map. Where another place is more than ten times as probable it is not drawn, and a note
+        says for how long.
     traces : pandas.DataFrame, optional
         What was measured: `time` (s), and any of `multiunit_rate` (Hz), `field_potential`, `speed`
         (cm/s), and the animal's position `x` and `y` (cm), as in ``traces.parquet`` of
@@ -378,7 +371,8 @@ def posterior_figure(
     >>> len(posterior_figure(np.full((30, 3, 20), 1 / 60), track).axes)
     3
     """
-    n_time = len(_places(posterior, track))
+    places = _places(posterior, track)
+    n_time, bins = len(places), None if path is None else likely_path(path, places)
     check_number("start", start)
     if (spikes is None) != (rates is None):
         raise ValueError("Spikes are sorted by place field: give both spikes and rates, or none.")
@@ -389,10 +383,8 @@ def posterior_figure(
     heights |= {"movements": 0.55} if np.ndim(posterior) == 3 else {}
     heights |= dict.fromkeys(measured, 0.55)
     heights = {name: 0.9 * each for name, each in heights.items()}
-    course = np.empty(0, dtype=np.int64) if path is None else np.asarray(path)
-    course = course[course >= 0]
     width, height = np.ptp(track.node_position, axis=0) + 16
-    if len(course):
+    if bins is not None and (bins >= 0).any():
         heights["map"] = min(_HIGHEST_MAP, 0.85 * width_cm / INCH * height / width)
     figure = new_figure(width_cm / INCH, 0.45 + sum(heights.values()))
     panels = figure.subplots(len(heights), squeeze=False, height_ratios=list(heights.values()))
@@ -402,7 +394,7 @@ def posterior_figure(
         ax.sharex(timed[0])
     if spikes is not None and rates is not None:
         plot_spikes(spikes, rates, track, axes["spikes"], start=start, end=start + n_time * dt)
-    _draw_places(posterior, track, figure, axes, dt, path)
+    _draw_places(places, track, figure, axes, dt, bins)
     looks = list(_MOVEMENT_LOOKS.values()) if "movements" in axes else []
     if "movements" in axes:
         plot_movements(posterior, axes["movements"], dt=dt)
@@ -415,13 +407,24 @@ def posterior_figure(
     timed[0].set_xlim(0, 1000 * n_time * dt)
     if any(each.get_label() == _JUNCTION["label"] for each in axes["places"].collections):
         looks.append(_JUNCTION)
-    if len(course):
-        animal = table[["x", "y"]].mean().to_numpy(float) if {"x", "y"} <= {*table} else None
+    if bins is not None and "map" in axes:
+        animal = table.reindex(columns=["x", "y"]).mean().to_numpy(float)
         # A number that is a place of the axis above must be found on the map.
         named = axes["places"].get_ylabel() == _NODES
-        plot_event_path(course, track, axes["map"], animal=animal, named=named)
+        plot_event_path(bins, track, axes["map"], animal=animal, named=named)
         draw_scale_bar(axes["map"], bar_length(float(width)))
-        looks += _ENDS if animal is None else [*_ENDS, _ANIMAL]
+        # An animal of unknown place, or far from the track, is not on the map.
+        is_shown = axes["map"].viewLim.contains(*animal)
+        looks += [*_ENDS, _ANIMAL] if is_shown else _ENDS
+    if bins is not None:
+        note = "Line and map: the decoded path of travel."
+        n_elsewhere = np.count_nonzero((np.asarray(path) >= 0) & (bins < 0))
+        if n_elsewhere:
+            note += (
+                f" It is not drawn for {1000 * dt * n_elsewhere:.0f} ms, in which another place is "
+                "more than ten times as probable."
+            )
+        add_note(figure, note)
     if looks:
         add_legend(figure, looks, 3)
     next(iter(axes.values())).set_title(title)
@@ -436,22 +439,22 @@ def _draw_trace(traces: pd.DataFrame, name: str, start: float, ax: Axes) -> None
     ax.plot(1000 * (time - start), values, color="black", linewidth=0.7)
     ax.set_ylabel(_TRACES[name])
     if name != "field_potential":
-        ax.set_ylim(0, max(np.nanmax(values), _SLOW if name == "speed" else 1e-3))
+        highest = max(np.nanmax(values), _SLOW if name == "speed" else 1e-3)
+        ax.set_ylim(-0.06 * highest, highest)  # a speed of 0 does not hide behind the axis
 
 
 def _draw_places(
-    posterior: ArrayLike,
+    places: Floats,
     track: BinnedTrack,
     figure: Figure,
     axes: dict[str, Axes],
     dt: float,
-    path: ArrayLike | None,
+    bins: Ints | None,
 ) -> None:
     """Draw the posterior along a track, or of both coordinates of an arena, with its colours."""
-    plot_posterior(posterior, track, axes["places"], dt=dt, path=path)
+    plot_posterior(places, track, axes["places"], dt=dt, path=bins)
     if track.is_arena:
-        places = _places(posterior, track)
-        _plot_coordinate(places, track, axes["places_y"], "y", 1000 * dt, path)
+        _plot_coordinate(places, track, axes["places_y"], "y", 1000 * dt, bins)
     bar = figure.colorbar(
         axes["places"].collections[0], ax=axes["places"], aspect=18, pad=0.02, fraction=0.05
     )
@@ -487,7 +490,7 @@ def events_sheet_figure(
     Returns
     -------
     matplotlib.figure.Figure
-        The figure. Stretches of travel are shaded above, and their courses are lines below.
+        The figure. Stretches of travel are shaded above, and their decoded paths are lines below.
 
     Raises
     ------
@@ -532,4 +535,9 @@ def events_sheet_figure(
         below.set_ylabel("" if column else "Place")
         if number + n_columns < len(events):
             below.set_xlabel("")
+    add_note(
+        figure,
+        "Shaded above: stretches of travel. Lines below: their decoded paths, where no other "
+        "place is more than ten times as probable.",
+    )
     return figure

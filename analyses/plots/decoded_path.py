@@ -15,7 +15,7 @@ from numpy.typing import ArrayLike
 from analyses.plots.mdps import bar_length, draw_scale_bar
 from analyses.plots.panels import NEW, add_legend, drawing, letter_panels, new_figure
 from analyses.plots.style import COLUMN_WIDTH, INCH, SMALL, Look, plain
-from analyses.recordings.basics.binned_track import BinnedTrack
+from analyses.recordings.basics.binned_track import BinnedTrack, bins_on_way
 from analyses.sequences.experience import Experience, experienced_pieces
 from replay.checks import check_array, check_table
 from replay.worlds.mdp import MDP
@@ -41,7 +41,7 @@ def plot_event_path(
     Parameters
     ----------
     path : array_like of int, shape (n_time,)
-        The bin of the decoded path in each time bin.
+        The bin of the decoded path in each time bin, -1 where there is none.
     track : BinnedTrack
         The track and its bins.
     ax : matplotlib.axes.Axes, optional
@@ -64,25 +64,32 @@ def plot_event_path(
     >>> len(plot_event_path(np.arange(20), track, animal=[0.0, 0.0]).collections)
     4
     """
-    bins = check_array(path, "path", kind="whole", at_least=0, at_most=track.n_bins - 1)
-    if not len(bins):
-        raise ValueError("path must have at least one time bin.")
+    bins = check_array(path, "path", kind="whole", at_least=-1, at_most=track.n_bins - 1)
+    moments = np.flatnonzero(bins >= 0)
+    if not len(moments):
+        raise ValueError("path must have a place in at least one time bin.")
     _draw_track(track, ax)
-    places = track.position[bins]
-    moments = np.arange(len(bins))
-    steps = np.stack([places[:-1], places[1:]], axis=1)
-    lines = LineCollection(list(steps), cmap=_TIME_COLOURS, linewidths=1.2, zorder=2)
-    lines.set_array(moments[:-1])
+    one, other = bins[:-1], bins[1:]
+    joined = np.flatnonzero((one >= 0) & (other >= 0) & np.isfinite(track.distance[one, other]))
+    # A path that skips bins went along the track, not across what is between its corridors.
+    steps = [track.position[bins_on_way(track, one[at], other[at])] for at in joined]
+    lines = LineCollection(steps, cmap=_TIME_COLOURS, linewidths=1.2, zorder=2)
+    lines.set_array(joined)
+    lines.set_clim(moments[0], moments[-1])
     ax.add_collection(lines)
-    x, y = places.T
+    x, y = track.position[bins[moments]].T
     ax.scatter(x, y, c=moments, cmap=_TIME_COLOURS, s=9, linewidths=0, zorder=3)
     if animal is not None:
         x, y = check_array(animal, "animal", kind="number", missing=True)
         ax.scatter(x, y, marker="s", s=46, color="none", edgecolors="black", linewidths=1, zorder=6)
-    box = {"boxstyle": "circle,pad=0.15", "fc": "white", "ec": "0.5", "linewidth": 0.4}
-    look: Look = {"fontsize": SMALL, "ha": "center", "va": "center", "zorder": 5, "bbox": box}
-    for node, (x, y) in zip(track.nodes, track.node_position, strict=True) if named else ():
-        ax.text(x, y, plain(str(node)), **look)
+    # Names stand beside their nodes, away from the middle, so that they do not hide a path.
+    look: Look = {"fontsize": SMALL, "ha": "center", "va": "center", "textcoords": "offset points"}
+    middle = track.node_position.mean(axis=0)
+    for node, place in zip(track.nodes, track.node_position, strict=True) if named else ():
+        away = place - middle
+        distance = np.hypot(*away)
+        away = away / distance if distance > 1 else np.full(2, 0.7)
+        ax.annotate(plain(str(node)), tuple(place), tuple(9 * away), **look)
     return ax
 
 

@@ -7,16 +7,20 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
+from numpy.typing import ArrayLike
 
 from analyses.recordings.basics.binned_track import BinnedTrack, project
 from analyses.recordings.prepare.likelihood import count_spikes, log_likelihood
 from analyses.recordings.prepare.state_space_decoder import state_posterior, walk_of_states
-from replay.checks.arrays import Floats, Int32s
+from replay.checks import check_array
+from replay.checks.arrays import Floats, Int32s, Ints
 
 EVIDENCE = (
     "events.csv", "paths.parquet", "spikes.parquet", "traces.parquet", "place_fields.parquet",
 )  # fmt: skip
 """The tables of a result folder that `Evidence` needs."""
+
+_IMPROBABLE = 0.1  # of the probability of the most probable place
 
 
 class EventEvidence(NamedTuple):
@@ -31,6 +35,25 @@ class EventEvidence(NamedTuple):
     path: Int32s | None
     # what was measured: `time`, `multiunit_rate`, `speed`, `field_potential`, `x, y`
     traces: pd.DataFrame
+
+
+def likely_path(path: ArrayLike, places: Floats) -> Ints:
+    """Leave out (-1) of a path where another place is more than ten times as probable.
+
+    The course of a stretch is that of travel alone, and may lie between places that are likely.
+
+    Examples
+    --------
+    >>> likely_path([0, 2, -1], np.array([[0.7, 0.25, 0.05]] * 3)).tolist()
+    [0, -1, -1]
+    """
+    bins = check_array(path, "path", kind="whole", at_least=-1, at_most=places.shape[1] - 1)
+    if len(bins) != len(places):
+        raise ValueError(
+            f"path must have one bin for each of the {len(places)} time bins, got {len(bins)}."
+        )
+    own = np.take_along_axis(places, bins[:, None], axis=1)
+    return np.where(own[:, 0] < _IMPROBABLE * places.max(axis=1), -1, bins)
 
 
 class Evidence:
