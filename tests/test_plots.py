@@ -362,6 +362,14 @@ def test_a_state_replayed_twice_has_both_numbers(ax, maze, steps):
     assert [text.get_text() for text in ax.texts] == ["1,3", "2"]
 
 
+def test_ticks_of_close_numbers_stay_apart():
+    """A narrow panel of 0.080 to 0.120, whose labels are long."""
+    table = pd.DataFrame({"learner": "dyna_q", "mean": [0.098], "ci_low": 0.079, "ci_high": 0.118})
+    [ax] = learners_figure(table.assign(world="maze"), by="world", width_cm=8.5).axes
+    ax.figure.draw_without_rendering()
+    assert len([tick for tick in ax.get_xticks() if 0.079 <= tick <= 0.118]) == 4
+
+
 def test_a_sequence_in_a_figure_of_its_own_is_explained_there(maze, steps):
     """To and fro are side by side, numbers fit into their circles, and only the maze is shown."""
     ax = plot_replay(sequence([4, 3, 2, 1], splice_states=np.array([2])), steps, maze)

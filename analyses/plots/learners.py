@@ -9,6 +9,7 @@ import pandas as pd
 import seaborn.objects as so
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from matplotlib.ticker import MaxNLocator
 from scipy import stats
 
 from analyses.intervals import mean_interval
@@ -323,6 +324,7 @@ def plot_learners(
             ax.plot(
                 [row[value]], [places[name]], "o", color=colour, markersize=3, label=label(name)
             )
+    ax.xaxis.set_major_locator(MaxNLocator(5))
     ax.set_xlabel(label(value))
     return ax
 

@@ -13,11 +13,13 @@ from matplotlib.figure import Figure
 from analyses.plots.layers import draw, hatch, nominal, whiskers
 from analyses.plots.panels import (
     NEW,
+    add_note,
     add_own_legend,
     drawing,
     fitting_columns,
     grid,
     keep_outer_labels,
+    own_figure,
 )
 from analyses.plots.style import (
     COLUMN_WIDTH,
@@ -57,8 +59,8 @@ def plot_replay_kinds(
     Parameters
     ----------
     replay_kinds : pandas.DataFrame
-        Columns `learner, kind, count, share` of one experiment and one kind of chains, and
-        `ci_low, ci_high` if there are intervals.
+        Columns `learner, kind, count` of one experiment and one kind of chains, and `share, ci_low,
+        ci_high` if there are intervals.
     sizes : mapping of str to str, optional
         Text to the right of each learner's bar; by default the number of its sequences.
 
@@ -70,11 +72,11 @@ def plot_replay_kinds(
     Examples
     --------
     >>> table = pd.DataFrame({"learner": "q_lambda", "kind": ["reverse_episode", "novel_path"],
-    ...                       "count": [3, 1], "share": [0.75, 0.25]})
+    ...                       "count": [3, 1]})
     >>> [float(bar.get_width()) for bar in plot_replay_kinds(table).patches]
     [0.75, 0.25]
     """
-    check_table(replay_kinds, ["learner", "kind", "count", "share"], "replay_kinds", empty=False)
+    check_table(replay_kinds, ["learner", "kind", "count"], "replay_kinds", empty=False)
     if replay_kinds.duplicated(["learner", "kind"]).any():
         raise ValueError(
             "A learner has several rows of one kind: choose one experiment and one kind of "
@@ -82,6 +84,9 @@ def plot_replay_kinds(
         )
     learners = in_order(replay_kinds["learner"], LEARNER_ORDER)
     counted = replay_kinds.groupby("learner", observed=True)["count"].sum()
+    if "share" not in replay_kinds:
+        of_learner = replay_kinds["learner"].map(counted).astype(float)
+        replay_kinds = replay_kinds.assign(share=replay_kinds["count"] / of_learner)
     looks = kind_looks(replay_kinds["kind"])
     bars = replay_kinds.assign(
         learner=replay_kinds["learner"].astype(object),
@@ -108,6 +113,12 @@ def plot_replay_kinds(
     ax.tick_params(axis="y", length=0)
     ax.set(xlim=(0, 1), ylim=(len(learners) - 0.4, -0.6), xlabel="Share of sequences")
     ax.set_xticks([0, 0.5, 1], ["0", "0.5", "1"])
+    if figure := own_figure(ax):
+        add_note(
+            figure,
+            "Of sequences of three or more states; their number is at the right."
+            + " Whiskers: 95 % intervals." * ("ci_low" in bars),
+        )
     add_own_legend(ax, _occurring(replay_kinds))
     return ax
 

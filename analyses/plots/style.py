@@ -311,7 +311,7 @@ def label(name: str) -> str:
     Examples
     --------
     >>> label("n_step_td"), label("my_learner"), label("sfma replay_mode=reverse")
-    ('n-step TD', 'my learner', 'SFMA, replay mode reverse')
+    ('n-step TD', 'My learner', 'SFMA, replay mode reverse')
     >>> label("reward per step")
     'reward per step'
     """
@@ -322,7 +322,8 @@ def label(name: str) -> str:
     name, settings = read_learner_label(text)
     if not all("=" in each for each in settings):  # words, and no parameters
         return text.replace("_", " ")
-    known = labels.get(name, _LABELS.get(name, name.replace("_", " ")))
+    own = name[:1].upper() + name[1:].replace("_", " ") if "_" in name else name
+    known = labels.get(name, _LABELS.get(name, own))
     return ", ".join((known, *(text.replace("=", " ").replace("_", " ") for text in settings)))
 
 
