@@ -14,6 +14,7 @@ from analyses.recordings.basics.observed import Seen
 from analyses.recordings.basics.recording import Posterior
 from analyses.recordings.basics.settings import Judgement, Settings
 from analyses.recordings.decide import scoring
+from analyses.recordings.decide.conclusions import conclude
 from analyses.recordings.prepare.headings import (
     headed_fields,
     heading_of_ways,
@@ -30,6 +31,7 @@ from analyses.recordings.recover.known_paths import known_paths
 from analyses.recordings.recover.observe import observe
 from analyses.recordings.recover.recover import recover
 from analyses.reports import notes_of
+from analyses.reports.recorded import count_replay
 from analyses.sequences.track import graph_of_log
 from replay.log.event_log import EventLog
 from replay.worlds.mdp import MDP
@@ -183,15 +185,27 @@ def test_a_heading_that_is_not_there_is_not_guessed(share, headings):
 
 
 def test_notes_count_replay_that_has_a_sequence(directional):
-    """Of events with enough evidence, those without a sequence of eleven states are not replay."""
+    """Of events with enough evidence, those without a sequence of eleven states are not replay.
+
+    Each says why, and those without a stretch of travel say that.
+    """
     seen, _ = directional
     detection = QUICK.detection._replace(min_length=11)
     found = find_replay(seen.recording, judgement=QUICK._replace(detection=detection))
     enough = found.events["evidence"] >= found.calibration.least_evidence
-    n_lost = int((enough & ~found.events["is_replay"]).sum())
+    is_lost = enough & ~found.events["is_replay"]
+    n_lost = int(is_lost.sum())
     assert n_lost > 0
+    assert (found.events.loc[is_lost, "why"] == "no sequence of 11 states").all()
     [told] = [note for note in notes_of(found) if "sequence of 11 states" in note]
     assert told.startswith(f"{n_lost} more event")
+    assert "11 states" not in count_replay(found.events)  # which says why replay is ambiguous
+    scored = scoring.score_all(prepare(seen.recording, judgement=QUICK))
+    first = scored.events["evidence"].idxmax()
+    without = scored.stretches[scored.stretches["event"] != first]
+    changed = conclude(found.session, scored._replace(stretches=without))
+    assert "no stretch" in changed.events.loc[first, "why"]
+    assert any(note.startswith("1 more event had") for note in notes_of(changed))
 
 
 def test_a_track_that_is_run_one_way_has_no_headings():

@@ -303,7 +303,7 @@ FIGURES = {
             {"evidence": [-8.0, 2.0, 9.0, 150.0], "is_replay": [False, False, True, True]}
         ),
         table(control=[*CONTROLS]).assign(evidence=1.0),
-        5.0,
+        table(control=[*CONTROLS]).assign(least_evidence=5.0, rate=0.05),
     ),
     "recorded_kinds_figure": lambda: (
         table(state_size=[5.0, 15.0, 30.0], kind=[*KINDS]).drop(columns="count"),

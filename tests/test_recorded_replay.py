@@ -338,6 +338,14 @@ def test_the_first_line_counts_replay_its_kinds_and_chance():
     )
 
 
+def test_the_first_line_is_the_same_from_tables():
+    """Which keep twelve digits: .0327054794521 of 292 events is 9.549..., and not 9.55."""
+    events, share = found_events(16, 292), 191 / 5840
+    assert "9.6 expected" in count_replay(events, rate(share, 5840))
+    kept = count_replay(events, rate(float(f"{share:.12g}"), 5840))
+    assert kept == count_replay(events, rate(share, 5840))
+
+
 def test_the_first_line_says_where_nothing_is_found():
     assert count_replay(found_events(0, 12), rate(0.0, 240)) == (
         "No replay was found: none of 12 events holds any (95 %: 0% to 24%), 0 expected by chance "

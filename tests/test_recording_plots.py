@@ -139,19 +139,24 @@ def test_a_path_that_skips_bins_follows_the_track_on_the_map(ax):
 
 def test_evidence_is_drawn_beside_that_of_controls(ax):
     events = pd.DataFrame({"evidence": [9.0, 1.0, np.nan], "is_replay": [True, False, False]})
-    controls = {"exchanged_cells": np.arange(-10.0, 10.0), "sweeps": np.full(4, 2.0)}
+    values = {"exchanged_cells": np.arange(-10.0, 10.0), "sweeps": np.full(4, 2.0)}
     chance = pd.concat(
-        [pd.DataFrame({"control": name, "evidence": each}) for name, each in controls.items()]
+        [pd.DataFrame({"control": name, "evidence": each}) for name, each in values.items()]
     )
-    plot_recorded_evidence(events, chance, 5.0, ax)
-    shown = [np.sort(each.get_offsets()[:, 0]).tolist() for each in ax.collections]
-    assert shown == [[1.0, 9.0], *(np.sort(each).tolist() for each in controls.values())]
+    controls = pd.DataFrame({"control": [*values], "least_evidence": [5.0, 2.5], "rate": [0.26, 0]})
+    plot_recorded_evidence(events, chance, controls, ax)
+    *dots, bars = ax.collections
+    shown = [np.sort(each.get_offsets()[:, 0]).tolist() for each in dots]
+    assert shown == [[1.0, 9.0], *(np.sort(each).tolist() for each in values.values())]
     assert [text.get_text() for text in ax.get_yticklabels()] == [
         "Events", "Exchanged cells", "Sweeps",
     ]  # fmt: skip
-    assert [text.get_text() for text in ax.texts] == ["50.0%", "25.0%", "0.0%"]
-    bars = [line.get_xdata()[0] for line in ax.lines if len(set(line.get_xdata())) == 1]
-    assert bars[:2] == [9.0, 2.0]  # of 20, one is .05
+    assert [text.get_text() for text in ax.texts] == ["50.0%", "26.0%", "0.0%"]
+    assert [segment[0, 0] for segment in bars.get_segments()] == [5.0, 2.5]
+    assert "logarithmic" in ax.get_xlabel()
+    near = controls.assign(least_evidence=2.0)
+    few = plot_recorded_evidence(events.assign(evidence=1.0), chance[-4:], near)
+    assert few.get_xscale() == "linear"
 
 
 def test_a_sheet_has_each_event_with_its_stretch(assert_legible):

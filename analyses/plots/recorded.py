@@ -31,7 +31,7 @@ from analyses.plots.style import (
     write_empty,
 )
 from analyses.tables import KINDS
-from replay.checks import check_choice, check_column, check_number, check_table, shown
+from replay.checks import check_choice, check_column, check_table, shown
 from replay.checks.arrays import Ints
 
 _RECORDED, _PUBLISHED, _ACCOUNT = "#aa3377", "#e69f00", "black"
@@ -51,7 +51,7 @@ _MEASURES = {
     "replay_per_minute": "Replay events\nper minute",
     "replay_share": "Replay, share\nof candidates",
 }
-_TICKS = (-100, -20, -5, 0, 5, 10, 20, 100, 500)  # nats
+_TICKS, _LINEAR = (-100, -20, -5, 0, 5, 10, 20, 100, 500), 5.0  # nats
 _COMPARED = ["statistic", "label", "value", "account", "is_control"]
 _COMPARED += ["predicted_low", "predicted", "predicted_high"]
 _COLUMNS = [*_COMPARED, "ci_low", "ci_high", "finding", "source", "task"]
@@ -292,7 +292,7 @@ def recorded_epochs_figure(
 def plot_recorded_evidence(
     events: pd.DataFrame,
     chance: pd.DataFrame,
-    least_evidence: float,
+    controls: pd.DataFrame,
     ax: Axes = NEW,
     *,
     width_cm: float = COLUMN_WIDTH,
@@ -305,51 +305,54 @@ def plot_recorded_evidence(
         The table ``events.csv`` of ``replay recording``: `evidence` (nats) and `is_replay`.
     chance : pandas.DataFrame
         The table ``chance.csv``: `control` and `evidence`.
-    least_evidence : float
-        The least evidence of replay, drawn as a line.
+    controls : pandas.DataFrame
+        The table ``controls.csv``: `control`, `least_evidence` and `rate`.
 
     Returns
     -------
     matplotlib.axes.Axes
-        `ax`. A bar marks what at most .05 of a control reaches; at the right stands the share with
-        at least the evidence of replay.
+        `ax`. A bar marks the least evidence that passes a control, and the line what passes all. At
+        the right stands the share of events that do, and of each control that has as much.
 
     Examples
     --------
     >>> events = pd.DataFrame({"evidence": [1.0, 9.0], "is_replay": [False, True]})
     >>> chance = pd.DataFrame({"control": "sweeps", "evidence": [0.0, 2.0]})
-    >>> ax = plot_recorded_evidence(events, chance, 3.0)
+    >>> controls = pd.DataFrame({"control": ["sweeps"], "least_evidence": 3.0, "rate": 0.0})
+    >>> ax = plot_recorded_evidence(events, chance, controls)
     >>> [text.get_text() for text in ax.get_yticklabels()]
     ['Events', 'Sweeps']
     """
     own = check_table(events, ["evidence", "is_replay"], "events").dropna(subset="evidence")
-    controls = check_table(chance, ["control", "evidence"], "chance").dropna(subset="evidence")
-    least = check_number("least_evidence", least_evidence)
-    names = [str(name) for name in dict.fromkeys(controls["control"])]
-    rows = [
-        own["evidence"],
-        *(controls.loc[controls["control"] == name, "evidence"] for name in names),
-    ]
+    drawn = check_table(chance, ["control", "evidence"], "chance").dropna(subset="evidence")
+    columns = ["control", "least_evidence", "rate"]
+    table = check_table(controls, columns, "controls", empty=False)
+    least = table["least_evidence"].max()
+    names = table["control"].astype(str).tolist()
+    rows = [own["evidence"], *(drawn.loc[drawn["control"] == name, "evidence"] for name in names)]
+    shares = [np.mean(own["evidence"] >= least), *table["rate"]]
     rng = np.random.default_rng(0)  # dots are scattered across their row, the same way each time
     for row, values in enumerate(each.to_numpy(dtype=float) for each in rows):
         place = row + rng.uniform(-0.3, 0.3, len(values))
         colours = np.where(own["is_replay"].astype(bool), _RECORDED, "black") if row == 0 else "0.5"
         ax.scatter(values, place, s=4, c=colours, linewidths=0, rasterized=True)
-        if row and len(values):
-            most = np.quantile(values, 0.95, method="higher")
-            ax.plot([most, most], [row - 0.38, row + 0.38], color="black", linewidth=1.2)
-        share = np.mean(values >= least) if len(values) else np.nan
-        ax.text(1.02, row, f"{share:.1%}", transform=ax.get_yaxis_transform(), va="center")
+        ax.text(1.02, row, f"{shares[row]:.1%}", transform=ax.get_yaxis_transform(), va="center")
+    ax.vlines(
+        table["least_evidence"], np.arange(1, len(rows)) - 0.38, np.arange(1, len(rows)) + 0.38,
+        color="black", linewidth=1.2,
+    )  # fmt: skip
     ax.axvline(least, color=_RECORDED, linewidth=0.8, zorder=0)
     ax.axhline(0.5, color="0.8", linewidth=0.6, zorder=0)
     ax.set_yticks(range(len(rows)), ["Events", *(n.replace("_", " ").capitalize() for n in names)])
     ax.set_ylim(len(rows) - 0.5, -0.5)
-    ax.set_xscale("symlog", linthresh=5.0)
-    low, high = ax.get_xlim()
-    ticks = [tick for tick in _TICKS if low <= tick <= high]
-    ax.set_xticks(ticks, [f"{tick:g}" for tick in ticks])
-    ax.minorticks_off()
     ax.set_xlabel("Evidence for travel (nats)")
+    low, high = ax.get_xlim()
+    if max(-low, high) > _LINEAR:
+        ax.set_xscale("symlog", linthresh=_LINEAR)
+        ticks = [tick for tick in _TICKS if low <= tick <= high]
+        ax.set_xticks(ticks, [f"{tick:g}" for tick in ticks])
+        ax.minorticks_off()
+        ax.set_xlabel(f"Evidence for travel (nats, logarithmic beyond {_LINEAR:g})")
     return ax
 
 
@@ -357,7 +360,7 @@ def plot_recorded_evidence(
 def recorded_evidence_figure(
     events: pd.DataFrame,
     chance: pd.DataFrame,
-    least_evidence: float,
+    controls: pd.DataFrame,
     *,
     width_cm: float = COLUMN_WIDTH,
 ) -> Figure:
@@ -365,18 +368,24 @@ def recorded_evidence_figure(
 
     Parameters
     ----------
-    events, chance, least_evidence
+    events, chance, controls : pandas.DataFrame
         As for `plot_recorded_evidence`.
 
     Examples
     --------
     >>> events = pd.DataFrame({"evidence": [1.0, 9.0], "is_replay": [False, True]})
     >>> chance = pd.DataFrame({"control": "sweeps", "evidence": [0.0, 2.0]})
-    >>> len(recorded_evidence_figure(events, chance, 3.0).axes)
+    >>> controls = pd.DataFrame({"control": ["sweeps"], "least_evidence": 3.0, "rate": 0.0})
+    >>> len(recorded_evidence_figure(events, chance, controls).axes)
     1
     """
     figure = new_figure(width_cm / INCH, 0.9 * width_cm / INCH)
-    plot_recorded_evidence(events, chance, least_evidence, figure.subplots())
+    plot_recorded_evidence(events, chance, controls, figure.subplots())
+    add_note(
+        figure,
+        "Line: the least evidence of replay. Bars: the least that passes this control. At the "
+        "right: the share of tested events with as much as replay, and of each control.",
+    )
     return figure
 
 

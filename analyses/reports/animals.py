@@ -158,7 +158,10 @@ def _controls(found: Conclusions) -> str:
         )
         for own, control in zip(rows_of(passing), rows_of(found.controls), strict=True)
     ]
-    rows.append(("all of them", str(int(found.events["is_replay"].sum())), "", ""))
+    evidence, n_replay = found.events["evidence"].dropna(), found.events["is_replay"].sum()
+    n = int((evidence >= found.calibration.least_evidence).sum())
+    rows.append(("all of them", f"{n} ({n / len(evidence):.0%})", "", ""))
+    rows.append(("all of them, with a stretch of travel and a sequence", f"{n_replay}", "", ""))
     header = ("control", "events that pass", "number of controls", "of these as much as replay")
     return markdown(header, rows)
 

@@ -48,12 +48,11 @@ def notes_of(found: Conclusions) -> list[str]:
             f"{calibration.least_evidence:.3g} nats, which at most {judgement.level:.0%} of each "
             "control have."
         )
-    n_lost = found.n_without_sequence
-    if n_lost:
-        notes.append(
-            f"{plural(n_lost, 'more event')} had as much evidence for travel, but "
-            f"visit{'s' * (n_lost == 1)} no sequence of {judgement.detection.min_length} states."
-        )
+    lacking = events.loc[~events["is_replay"], "why"].value_counts()
+    notes += [
+        f"{plural(n, 'more event')} had as much evidence for travel, but {why}."
+        for why, n in lacking.items()
+    ]
     sequences = found.sequences
     too_early = (sequences["kind"] == "ambiguous") & (sequences["novelty"] == "unexperienced")
     n_early = sequences.loc[too_early, "event"].nunique()

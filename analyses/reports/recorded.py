@@ -52,10 +52,12 @@ def count_replay(events: pd.DataFrame, calibration: Calibration | None = None) -
     if calibration is not None:
         n_tested = int(events["evidence"].notna().sum())
         of = total if not np.isnan(calibration.n_exchanged) else n_tested
+        # Rounded as in the tables, so that figures that are made from these have the same numbers.
+        expected = round(calibration.false_positive_rate * of, 9)
+        of_worst = round(calibration.worst_rate * n_tested, 9)
         text += (
-            f", {calibration.false_positive_rate * of:.2g} expected by chance "
-            f"({calibration.worst_rate * n_tested:.2g} if all were like the worst control, "
-            f"{calibration.worst.replace('_', ' ')})"
+            f", {expected:.2g} expected by chance ({of_worst:.2g} if all were like the worst "
+            f"control, {calibration.worst.replace('_', ' ')})"
         )
     if not n:
         return f"{text}."
@@ -63,7 +65,7 @@ def count_replay(events: pd.DataFrame, calibration: Calibration | None = None) -
     names = {"forward_episode": "forward", "reverse_episode": "reverse", "novel_path": "novel"}
     known = [f"{counts.get(kind, 0)} {name}" for kind, name in names.items()]
     rest = n - int(counts.reindex([*names], fill_value=0).sum())
-    why = events["why"] if "why" in events else pd.Series(dtype=object)
+    why = events.loc[events["is_replay"], "why"] if "why" in events else pd.Series(dtype=object)
     reasons = "; ".join(f"{count} {each}" for each, count in why.value_counts().items())
     return f"{text}: {', '.join(known)}, {rest} undecided{f' ({reasons})' * bool(reasons)}."
 

@@ -55,6 +55,7 @@ _WHY = {
     "neither": "on a line, before the animal ran its moves in this recording",
 }
 """Direction of an ambiguous sequence -> why it is neither forward nor reverse."""
+_NO_STRETCH = "no stretch in which travel is more probable than not"
 _LONGEST_GAP = 0.5  # s, between an event and a position that is the animal's
 
 
@@ -66,7 +67,8 @@ class Conclusions(NamedTuple):
     events : DataFrame
         The decoded events (see `analyses.recordings.decide.scoring.Scored`), with `is_replay` and
         `kind` (of the event's longest sequence; null unless it is replay) and `why` that is neither
-        forward, reverse nor novel (null if it is). With spikes also `p`
+        forward, reverse nor novel, or why an event with as much evidence is no replay (else null).
+        With spikes also `p`
         (the share of all events with exchanged cells that have at least its evidence) and
         `tail_exchanged` and `tail_worst`: how many of the events with at least its evidence would
         be false, if all had exchanged cells, or were of the worst control.
@@ -96,8 +98,6 @@ class Conclusions(NamedTuple):
         share that reaches that of replay, with its 95 % interval `ci_low, ci_high`.
     chance : DataFrame
         The controls that count: `event, control, evidence`.
-    n_without_sequence : int
-        Number of events with as much evidence for travel whose course has no place sequence.
     session : Session
         The prepared recording.
     held : HeldOut or None
@@ -115,7 +115,6 @@ class Conclusions(NamedTuple):
     calibration: Calibration | None
     controls: pd.DataFrame
     chance: pd.DataFrame
-    n_without_sequence: int
     session: Session
     held: HeldOut | None = None
 
@@ -167,7 +166,7 @@ class Conclusions(NamedTuple):
 def conclude(session: Session, scored: Scored) -> Conclusions:
     """Choose the threshold, and classify what was replayed."""
     recording, judgement = session.recording, session.judgement
-    events, n_lost = scored.events.copy(), 0
+    events = scored.events.copy()
     calibration, controls = None, pd.DataFrame(columns=_CONTROLS)
     chance = scored.chance
     travels = events["event"].isin(scored.stretches["event"])
@@ -191,22 +190,27 @@ def conclude(session: Session, scored: Scored) -> Conclusions:
         events["p"], events["is_replay"] = np.nan, travels & ~(events["continuous"] < _HALF)
     else:
         events["p"], events["is_replay"] = np.nan, True
+    reaches = events["is_replay"]
+    if calibration is not None:
+        reaches = events["evidence"] >= calibration.least_evidence
     stretches, paths = scored.stretches, scored.paths
     kinds, kept = [], None
     for size in dict.fromkeys((judgement.state_size, *judgement.other_sizes)):
         world, log = experience_of(recording, size, judgement.lap_ends)
         sequences, visits = replayed_sequences(session, world, log, events, paths)
         if kept is None:  # what is replay has a sequence of the states that were asked for
-            has_sequence = events["event"].isin(sequences["event"])
-            n_lost = int((events["is_replay"] & ~has_sequence).sum())
-            events["is_replay"] &= has_sequence
+            events["is_replay"] &= events["event"].isin(sequences["event"])
             visits = visits[visits["event"].isin(sequences["event"])].reset_index(drop=True)
         named = event_kinds(events, sequences)
         kinds.append(count_kinds(named[events["is_replay"]], size))
         if kept is None:
             kept = sequences, named, world, log, visits
     sequences, named, world, log, visited = kept  # type: ignore[misc]
-    events["kind"], events["why"] = named, why_undecided(events, sequences)
+    lacks = np.where(
+        travels, f"no sequence of {judgement.detection.min_length} states", _NO_STRETCH
+    )
+    why = why_undecided(events, sequences).mask(reaches & ~events["is_replay"], lacks)
+    events["kind"], events["why"] = named, why
     position = np.asarray(world.position)
     states = pd.DataFrame(
         {"state": np.arange(world.n_states), "x": position[:, 0], "y": position[:, 1]}
@@ -214,8 +218,7 @@ def conclude(session: Session, scored: Scored) -> Conclusions:
     return Conclusions(
         events=events, stretches=stretches, sequences=sequences,
         kinds=pd.concat(kinds, ignore_index=True), states=states, experience=log, visited=visited,
-        paths=paths, calibration=calibration, controls=controls, chance=chance,
-        n_without_sequence=n_lost, session=session,
+        paths=paths, calibration=calibration, controls=controls, chance=chance, session=session,
     )  # fmt: skip
 
 

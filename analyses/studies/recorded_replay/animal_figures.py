@@ -69,11 +69,11 @@ def draw_evidence(results: Results, read: Reader) -> Iterator[tuple[str, Figure]
     from analyses.plots.decoded_event import events_sheet_figure
     from analyses.plots.recorded import recorded_evidence_figure
 
-    calibration, events = read("calibration.csv"), read("events.csv")
-    if not len(calibration):
+    controls, events = read("controls.csv"), read("events.csv")
+    if not len(controls):
         return
-    least = float(calibration["least_evidence"].iloc[0])
-    yield "evidence", recorded_evidence_figure(events, read("chance.csv"), least)
+    yield "evidence", recorded_evidence_figure(events, read("chance.csv"), controls)
+    least = controls["least_evidence"].max()
     tested = events[events["evidence"].notna()].sort_values("evidence", kind="stable")
     n_below = int((tested["evidence"] < least).sum())
     near = tested.iloc[max(n_below - _NEAR, 0) : n_below + _NEAR]
