@@ -26,7 +26,9 @@ Priors = Annotated[
         "Other limits of a prior, such as sfma.inverse_temperature=1:60. May be repeated.",
     ),
 ]  # fmt: skip
-Draws = Annotated[int, Described("int", "", "Number of draws from the priors of each account.")]
+Draws = Annotated[
+    int, Described("int", "", "Number of draws from the priors of each account, at least 20.")
+]
 WrongPlaces = Annotated[
     float | None,
     Described(
@@ -109,7 +111,9 @@ def explain(
     """
     from analyses.studies.explanation.explain import STUDY, plan_explanation
     from analyses.studies.explanation.inputs import read_animals
+    from analyses.studies.explanation.plan import check_draws
 
+    check_draws(draws)  # before a recording is read
     with screen.status("Reading"):
         animals = read_animals(result, events, rewards, pool, conditions)
     for animal in animals.values():
@@ -190,6 +194,7 @@ def identifiability(
         with_more_sessions,
     )
     from analyses.studies.explanation.inputs import read_protocols, states_of_track
+    from analyses.studies.explanation.plan import check_draws
     from replay.checks import check_whole
 
     if track is not None and not laps and not task:
@@ -197,6 +202,7 @@ def identifiability(
         states_of_track(track).to_csv(out / "states.csv", index=False)
         say(f"The states of {track} are in {out / 'states.csv'}. Give --laps to go on.")
         return
+    check_draws(draws)
     once = read_protocols(
         split(task), laps, rewards, seed, known_headings, track, split(lap_end), conditions
     )

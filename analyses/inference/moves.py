@@ -131,10 +131,10 @@ def paid_by_step(
     if rewards is None:
         if np.isnan(reward).all():
             raise ValueError(
-                f"{name} has no rewards, which most accounts learn from. Give what each state paid "
-                "when it was entered, rewards={state: amount}, or a table of `reward` by `state`, "
-                "by place (`x, y` in cm), by `time` (s) or by `step`; on the command line "
-                "--rewards FILE. Where the states of a recording are is in its states.csv."
+                f"{name} has no rewards, which most accounts learn from. Give a table of `reward` "
+                "by `state`, by place (`x, y` in cm), by `time` (s) or by `step`: on the command "
+                "line --rewards FILE, in Python rewards=, which may also be {state: amount}. The "
+                "file states.csv of a recording says where its states are."
             )
         return reward
     if isinstance(rewards, pd.DataFrame):

@@ -304,7 +304,7 @@ class Results:
         if not path.is_file():
             raise FileNotFoundError(
                 f"{self.folder} is not a result folder: it has no manifest.json. Name a folder "
-                "that a command such as replay reproduce wrote with --out."
+                "that a command such as replay recording or replay reproduce wrote with --out."
             )
         try:
             if not self._damaged(self.folder / "manifest.sha256"):

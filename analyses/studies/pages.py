@@ -77,10 +77,13 @@ def page_of_folders(
             shown.append(read_log(folder))
             continue
         if not (folder / "manifest.json").is_file():
+            what = (
+                "contains neither an event log (runs.parquet and others) nor results "
+                "(manifest.json)" if folder.is_dir() else "is not a folder"
+            )  # fmt: skip
             raise FileNotFoundError(
-                f"{folder} contains neither an event log (runs.parquet and others) nor results "
-                "(manifest.json). Name a folder that EventLog.save, replay reproduce or replay "
-                "recording wrote."
+                f"{folder} {what}. Name a folder that EventLog.save, replay reproduce, replay "
+                "recording or replay explain wrote."
             )
         manifest = Results(folder).manifest()
         if manifest.get("study") == "explain":

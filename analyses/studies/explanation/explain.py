@@ -23,7 +23,6 @@ from analyses.inference.animals import ReplayingAnimal, replaying_animals
 from analyses.inference.decoding import KnownReplay
 from analyses.inference.features import replay_features
 from analyses.inference.likelihood import path_bits
-from analyses.inference.model_choice import forests
 from analyses.inference.simulation import in_pauses_of
 from analyses.jobs import BYTES_OF_FIGURES, N_DRAWS_EXPLAINED, WorkCost
 from analyses.jobs.columns import TABLES
@@ -34,9 +33,9 @@ from analyses.recordings.recover.known_replay import known_replay
 from analyses.reports.explanation import no_predictions, report_of_explanation
 from analyses.studies.explanation.answers import answer, group_of, in_same_pauses, statistics_of
 from analyses.studies.explanation.plan import (
-    LEAST_DRAWS,
     LEAST_SHARE,
     ExplanationPlan,
+    check_draws,
     in_finer_states,
     named_accounts,
     simulated_draws,
@@ -229,10 +228,9 @@ def plan_explanation(
     finer: int = 1,
 ) -> ExplanationPlan:
     """Check and plan an explanation; the parameters are those of `explain` and of its plan."""
-    forests()  # before hours of simulation
     if not animals:
         raise ValueError("There is no animal to explain.")
-    check_whole("n_draws", n_draws, at_least=LEAST_DRAWS, at_most=MOST)
+    check_draws(n_draws)
     if wrong_places is not None:
         check_number("wrong_places", wrong_places, at_least=0, at_most=1)
     elif not any(animal.is_decoded for animal in animals.values()):

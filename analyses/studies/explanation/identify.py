@@ -19,18 +19,19 @@ import pandas as pd
 from analyses.findings.accounts import ACCOUNTS, Account
 from analyses.inference.animals import ReplayingAnimal, experienced_animal
 from analyses.inference.features import replay_features
-from analyses.inference.model_choice import ModelChoice, Simulations, class_name, forests
+from analyses.inference.model_choice import ModelChoice, Simulations, class_name
 from analyses.inference.replayed import Places, Replayed
 from analyses.inference.simulation import as_many
 from analyses.jobs import BYTES_OF_FIGURES, N_DRAWS_EXPLAINED, N_SEQUENCES, WorkCost
 from analyses.jobs.results import Results
-from analyses.jobs.study import MOST, Piece, Runner, Shown, Study, drawn
+from analyses.jobs.study import Piece, Runner, Shown, Study, drawn
 from analyses.reports.explanation import LEVEL
 from analyses.sequences.sequences import Lists
 from analyses.studies.explanation.answers import SURE
 from analyses.studies.explanation.plan import (
     LEAST_DRAWS,
     LEAST_SHARE,
+    check_draws,
     chunks_of_draws,
     described,
     in_finer_states,
@@ -115,13 +116,12 @@ def plan_identifiability(
 
     By default these will be recorded, and `find_replay` loses as much as in an explanation.
     """
-    forests()
     if not protocols:
         raise ValueError("Give the laps of at least one maze.")
     numbers = sorted({check_whole("n_sequences", n, at_least=1) for n in n_sequences})
     if not numbers:
         raise ValueError("n_sequences must name at least one number of sequences.")
-    check_whole("n_draws", n_draws, at_least=LEAST_DRAWS, at_most=MOST)
+    check_draws(n_draws)
     if wrong_places is None:
         protocols = {name: replace(laps, is_decoded=True) for name, laps in protocols.items()}
     else:

@@ -18,11 +18,11 @@ from analyses.findings.accounts import ACCOUNTS, Account, draw_settings, find_ac
 from analyses.findings.priors import OneOf
 from analyses.inference.animals import ReplayingAnimal
 from analyses.inference.decoding import as_decoded
-from analyses.inference.model_choice import Simulations
+from analyses.inference.model_choice import Simulations, forests
 from analyses.inference.replayed import Replayed
 from analyses.inference.simulation import simulate_misread
 from analyses.jobs.results import Results
-from analyses.jobs.study import Piece
+from analyses.jobs.study import MOST, Piece
 from replay.checks import check_list, check_text, check_whole, shown
 from replay.learners import LEARNERS, find_learner, learner_from_file
 
@@ -142,6 +142,12 @@ DRAWS_OF_PIECE = 16  # so few that many processes share the work of an account
 LEAST_DRAWS = 20  # a p of misfit can then be below .05
 LEAST_SHARE = 0.5  # of the number of sequences that are compared
 _MOST_REPLICAS = 32  # after which an account that replays so little is left out
+
+
+def check_draws(n_draws: int) -> int:
+    """Check the number of draws, and that there is what tells accounts apart."""
+    forests()
+    return check_whole("n_draws", n_draws, at_least=LEAST_DRAWS, at_most=MOST)
 
 
 class ExplanationPlan(NamedTuple):
