@@ -322,8 +322,10 @@ def test_an_event_is_named_by_its_longest_sequence():
     longest = sequences.assign(kind=[KINDS[0], "ambiguous", "ambiguous"])
     told = why_undecided(events, longest)
     assert told.dropna().to_dict() == {0: "run both ways, with an unknown heading"}
-    shown = count_replay(events.assign(kind=["ambiguous", None, None], why=told))
-    assert shown.endswith("2 undecided (1 run both ways, with an unknown heading).")
+    shown = count_replay(events.assign(kind=["ambiguous", "unexperienced", None], why=told))
+    assert shown.endswith(
+        "1 ambiguous, 1 unexperienced (1 run both ways, with an unknown heading)."
+    )
 
 
 @needs_recordings

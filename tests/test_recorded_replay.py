@@ -334,7 +334,7 @@ def test_the_first_line_counts_replay_its_kinds_and_chance():
     assert count_replay(events, rate(0.01, 160)) == (
         f"Of 8 events 2 hold replay (95 %: {low:.0%} to {high:.0%}), 0.08 expected by chance (0.4 "
         "if all were like the worst control, local walk): 1 forward, 0 reverse, 0 novel, "
-        "1 undecided."
+        "1 ambiguous."
     )
 
 

@@ -292,7 +292,13 @@ def test_paths_get_a_panel_each(width, n_columns, assert_legible):
     assert_legible(figure)
     assert figure.get_size_inches()[1] < 22 / 2.54
     titles = [ax.get_title(loc="left") for ax in figure.axes]
-    assert titles == ["Experienced, forward", "Experienced, reverse", "Composed, both ways"]
+    assert titles == ["Episode, forward", "Episode, reverse", "Novel path"]
+    ambiguous = decoded_path_figure(
+        found.assign(kind="ambiguous"), log.steps, log.mdp, cut_track(EIGHT)
+    )
+    assert [ax.get_title(loc="left") for ax in ambiguous.axes] == ["Ambiguous"] * 3
+    laps = [text.get_text() for text in ambiguous.axes[1].get_legend().get_texts()]
+    assert laps == ["Lap 1"], "without the direction, which is unknown"
     assert figure.axes[0].get_subplotspec().get_gridspec().ncols == min(n_columns, 3)
     with pytest.raises(ValueError, match="no path to draw"):
         decoded_path_figure(found[:0], log.steps, log.mdp, cut_track(EIGHT))

@@ -60,7 +60,7 @@ class ShownRun:
     # How well accounts predict its events: the names of `accounts`, and `of_event`, number of the
     # event -> bits of each account. Empty if they were not explained.
     bits: dict[str, Any] = field(default_factory=dict)
-    # Of a recording: number of the event -> why its kind is undecided, if it is.
+    # Of a recording: number of the event -> why its kind is ambiguous, if it is.
     why: dict[int, str] = field(default_factory=dict)
 
 

@@ -49,7 +49,10 @@ function describe(run, e) {
   const after = events.move_delay[run.moveBegin[e] + events.place[run.placeBegin[s + 1] - 1]];
   if (after) lines.push(`It continues in the pauses of the next ${plural(after, stepName(run))}.`);
   if (pieces.length > 1) lines.push(`It was never run as a whole; it is composed of ${pieces.length} pieces of experience.`);
-  else if (pieces.length === 1) lines.push(`It was run in ${episodeText(run, pieces[0].episode)}${pieces[0].backward ? ", in the opposite direction" : ""}.`);
+  else if (pieces.length === 1) {
+    const way = kind.name !== "ambiguous" && pieces[0].backward ? ", in the opposite direction" : "";
+    lines.push(`It was run in ${episodeText(run, pieces[0].episode)}${way}.`);
+  }
   else lines.push("Some of its moves were never made.");
   const { event_evidence: evidence, event_n_active: cells, event_p: p } = events;
   const judged = [
@@ -59,7 +62,7 @@ function describe(run, e) {
   ].filter(Boolean);
   if (judged.length) lines.push(`Event ${events.event_number[e]}: ${judged.join(", ")}.`);
   const why = run.why[events.event_number[e]];
-  if (why) lines.push(`It is undecided: ${why}.`);
+  if (why && kind.name === "ambiguous") lines.push(`It is ambiguous: ${why}.`);
   const bits = run.bits.of_event?.[events.event_number[e]];
   if (bits) lines.push(`Bits above a walk: ${run.bits.accounts.map((name, k) => `${name} ${bits[k].toFixed(1)}`).join(", ")}.`);
   return lines;

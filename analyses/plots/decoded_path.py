@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike
 
 from analyses.plots.mdps import bar_length, draw_scale_bar
 from analyses.plots.panels import NEW, add_legend, drawing, letter_panels, new_figure
-from analyses.plots.style import COLUMN_WIDTH, INCH, SMALL, Look, plain
+from analyses.plots.style import COLUMN_WIDTH, INCH, SMALL, Look, label, plain
 from analyses.recordings.basics.binned_track import BinnedTrack, bins_on_way
 from analyses.sequences.experience import Experience, experienced_pieces
 from replay.checks import check_array, check_table
@@ -23,7 +23,6 @@ from replay.worlds.mdp import MDP
 _CORRIDOR, _TIME_COLOURS = "0.9", "viridis"
 _PIECE_COLOURS = ("#6a3d9a", "#e69f00", "#44aa77", "#cc79a7", "#663300", "#7f7f7f")
 _HIGHEST = 2.4  # inches, of a panel
-_TITLES = {"composed": "Composed", "composed_mixed": "Composed, both ways"}
 
 
 @drawing
@@ -108,7 +107,7 @@ def plot_decoded_path(
     Parameters
     ----------
     sequence : pandas.Series
-        A row of `place_sequences`: `states, step, location`.
+        A row of `place_sequences`: `states, step, location, kind`.
     steps : pandas.DataFrame
         The animal's moves: `episode, step, state, next_state`.
     world : MDP
@@ -129,7 +128,7 @@ def plot_decoded_path(
     ValueError
         If columns are missing, or the world has no positions.
     """
-    check_table(sequence.to_frame().T, ["states", "step", "location"], "sequence")
+    check_table(sequence.to_frame().T, ["states", "step", "location", "kind"], "sequence")
     check_table(steps, ["episode", "step", "state", "next_state"], "steps")
     if world.position is None:
         raise ValueError("The world has no positions: make it from the track graph.")
@@ -145,8 +144,11 @@ def plot_decoded_path(
     for number, piece in enumerate(pieces):
         colour = _PIECE_COLOURS[number % len(_PIECE_COLOURS)]
         own = place[piece.begin : piece.end + 1]
-        how = "backward" if piece.backward else "forward"
-        name = f"Lap {piece.episode + 1}, {how}"
+        # Of an ambiguous one, this lap is only one of those that may be replayed.
+        how = (
+            "" if sequence["kind"] == "ambiguous" else ", backward" * piece.backward or ", forward"
+        )
+        name = f"Lap {piece.episode + 1}{how}"
         ax.plot(*own.T, color=colour, linewidth=2.2, label=name, solid_capstyle="butt", zorder=2)
         # Arrowheads about every 50 cm, and at the end of a piece.
         along = np.append(0.0, np.cumsum(np.hypot(*np.diff(own, axis=0).T)))
@@ -206,7 +208,7 @@ def decoded_path_figure(
     width_cm : float, default 8.5
         Width of the figure. A row has two panels, or four if it is wider than a column.
     """
-    check_table(sequences, ["states", "step", "location", "direction", "novelty"], "sequences")
+    check_table(sequences, ["states", "step", "location", "kind"], "sequences")
     if not len(sequences):
         raise ValueError("sequences has no row: there is no path to draw.")
     n_columns = min(len(sequences), 2 if width_cm <= COLUMN_WIDTH else 4)
@@ -219,10 +221,7 @@ def decoded_path_figure(
         ax.remove()
     for ax, (_, sequence) in zip(axes, sequences.iterrows(), strict=False):
         plot_decoded_path(sequence, steps, world, track, ax)
-        novelty, direction = str(sequence["novelty"]), str(sequence["direction"])
-        direction = "both ways" if direction == "both" else direction
-        titles = _TITLES | {"experienced": f"Experienced, {direction}"}
-        ax.set_title(titles.get(novelty, "Never run"))
+        ax.set_title(label(str(sequence["kind"])))
         ax.legend(
             loc="upper left", bbox_to_anchor=(0.3, 0), handlelength=1, borderpad=0.1, fontsize=6
         )

@@ -383,8 +383,8 @@ def recorded_evidence_figure(
     plot_recorded_evidence(events, chance, controls, figure.subplots())
     add_note(
         figure,
-        "Line: the least evidence of replay. Bars: the least that passes this control. At the "
-        "right: the share of tested events with as much as replay, and of each control.",
+        "Purple: replay. Line: its least evidence. Bars: the least that passes this control. "
+        "Right: the share of tested events with as much as replay, and of each control.",
     )
     return figure
 

@@ -121,7 +121,7 @@ _LABELS = {
     "forward_episode": "Episode, forward",
     "novel_path": "Novel path",
     "ambiguous": "Ambiguous",
-    "unexperienced": "Never experienced",
+    "unexperienced": "Unexperienced",
     "no_sequence": "No sequence",
     "moving_wall": "Moving wall",
     "shortcut": "Shortcut",

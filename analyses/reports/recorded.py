@@ -22,8 +22,8 @@ KIND_NAMES = {
     "reverse_episode": "reverse replay of an episode",
     "forward_episode": "forward replay of an episode",
     "novel_path": "a novel path",
-    "ambiguous": "an episode, in an unknown direction or turning",
-    "unexperienced": "a move never made",
+    "ambiguous": "ambiguous",
+    "unexperienced": "unexperienced",
     "no_sequence": "no sequence",
 }
 """The names of the kinds of events in reports."""
@@ -63,11 +63,11 @@ def count_replay(events: pd.DataFrame, calibration: Calibration | None = None) -
         return f"{text}."
     counts = events.loc[events["is_replay"], "kind"].value_counts()
     names = {"forward_episode": "forward", "reverse_episode": "reverse", "novel_path": "novel"}
+    names |= {str(kind): str(kind) for kind in ("ambiguous", *counts.index) if kind not in names}
     known = [f"{counts.get(kind, 0)} {name}" for kind, name in names.items()]
-    rest = n - int(counts.reindex([*names], fill_value=0).sum())
     why = events.loc[events["is_replay"], "why"] if "why" in events else pd.Series(dtype=object)
     reasons = "; ".join(f"{count} {each}" for each, count in why.value_counts().items())
-    return f"{text}: {', '.join(known)}, {rest} undecided{f' ({reasons})' * bool(reasons)}."
+    return f"{text}: {', '.join(known)}{f' ({reasons})' * bool(reasons)}."
 
 
 def replay_by_chance(events: pd.DataFrame, calibration: Calibration | None, n_shuffles: int) -> str:

@@ -132,10 +132,12 @@ def draw_events(results: Results, read: Reader) -> Iterator[tuple[str, Figure]]:
     from analyses.plots.decoded_event import posterior_figure
 
     evidence = read_evidence(results, read)
+    reasons = read("events.csv").set_index("event")["why"].fillna("")
     for _, example in _examples(read).iterrows():
         event = evidence.of(example["event"])
         if event.posterior is None:
             return
+        why = reasons[example["event"]]
         yield (
             f"event_{example['kind']}",
             posterior_figure(
@@ -147,7 +149,8 @@ def draw_events(results: Results, read: Reader) -> Iterator[tuple[str, Figure]]:
                 rates=evidence.rates,
                 path=event.path,
                 traces=event.traces,
-                title=f"Event {example['event']}: {example['kind'].replace('_', ' ')}",
+                title=f"Event {example['event']}: {example['kind'].replace('_', ' ')}"
+                + f"\n({why})" * bool(why),
             ),
         )
 
@@ -175,7 +178,8 @@ DRAWINGS: dict[str, Draw] = {
 
 
 def _examples(read: Reader) -> pd.DataFrame:
-    """Select the longest sequence of each kind."""
+    """Select the longest sequence of each kind, among those that give an event its kind."""
     sequences = read("sequences.parquet")
     longest = sequences.sort_values("distance", ascending=False, kind="stable")
+    longest = longest.drop_duplicates("event")
     return longest.drop_duplicates("kind").sort_values("kind").head(_MOST_EXAMPLES)
