@@ -288,6 +288,8 @@ def test_the_timeline_of_a_recording_leads_to_its_events(browser, tmp_path):
     own = found.events.set_index("event").loc[last["event"]]
     judged = f"Event {last['event']:g}: evidence {own['evidence']:.1f}, {own['n_active']:g} cells"
     assert judged in page.locator("#event").inner_text()
+    # On the clock of the recording, as in its tables.
+    assert f"{last['start_time']:.1f} s" in page.locator("#event").inner_text()
     at = last["start_time"] - found.experience.steps["time"].iloc[0]
     assert page.evaluate("nowOn(page.views[0].run)") == pytest.approx(at, abs=1e-3)
     page.mouse.click(box["x"] + 45, box["y"] + 30)
@@ -299,7 +301,7 @@ def test_spikes_and_posterior_follow_the_event(browser, tmp_path):
     """The list, the evidence, the slider of the replay and the map show one event and moment."""
     events = pd.DataFrame({"event": range(4), "start_time": 100.0 + np.arange(4.0)})
     events["end_time"] = events["start_time"] + 0.2
-    events["is_replay"] = True
+    events["is_replay"], events["why"] = True, "run both ways"
     graph = make_linear_track(120.0)
     world = MDP.from_networkx(graph, bin_size=20.0)
     log = EventLog({"steps": _laps(world)}, mdp=world)
@@ -319,7 +321,10 @@ def test_spikes_and_posterior_follow_the_event(browser, tmp_path):
     page.locator("body[data-ready]").wait_for()
     assert page.locator("#list option").count() == 4
     page.locator("#list").select_option(index=2)
-    assert "Event 3 of 4" in page.locator("#event").inner_text()
+    told = page.locator("#event").inner_text()
+    assert "Event 3 of 4" in told
+    assert "It is ambiguous: run both ways." in told
+    assert "opposite direction" not in told
     page.wait_for_function("page.evidence && page.evidence.e === 2")
     told = page.locator("#evidence-canvas").get_attribute("aria-label")
     assert "of 200 ms" in told

@@ -131,7 +131,7 @@ function layOutEvidence() {
     `${whenItBegan(shown)}: ${panels.map(({ name }) => name.toLowerCase()).join("; ")}. The slider of the replay moves along it.`);
 }
 
-const whenItBegan = ({ run, e }) => (run.span ? clock(run.events.event_time[e]) : "its beginning");
+const whenItBegan = ({ run, e }) => (run.span ? clock(run, run.events.event_time[e]) : "its beginning");
 
 function paintSpikes(context, shown, panel) {
   const each = panel.high / Math.max(shown.n_cells, 1), long = Math.max(3, 0.8 * each);
@@ -244,7 +244,7 @@ function writeList() {
   if (!decoded) return;
   for (const key of page.entries) {
     const { run } = page.views.find((view) => eventOf(view.run, key) >= 0), e = eventOf(run, key);
-    const when = run.span ? clock(run.events.event_time[e]) : `move ${say(run.events.event_made[e])}`;
+    const when = run.span ? clock(run, run.events.event_time[e]) : `move ${say(run.events.event_made[e])}`;
     list.append(new Option(`${when}: ${sequenceText(run, chosenSequence(run, e))}`));
   }
   const held = page.views.filter(({ run }) => run.evidence && run.evidence.n_held < run.n_shown);

@@ -19,12 +19,12 @@ function whenText(run, made, e = -1) {
 /** When an event began, or a move was made. */
 function secondsText(run, made, e) {
   const { seconds } = wayOf(run);
-  if (e >= 0 && run.span) return `, ${clock(run.events.event_time[e])}`;
-  return seconds && made ? `, ${clock(seconds[made - 1])}` : "";
+  if (e >= 0 && run.span) return `, ${clock(run, run.events.event_time[e])}`;
+  return seconds && made ? `, ${clock(run, seconds[made - 1])}` : "";
 }
 
-const clock = (seconds) => seconds < 0 ? `−${clock(-seconds)}` : seconds < 60 ? `${seconds.toFixed(1)} s` :
-  `${Math.floor(seconds / 60)} min ${Math.floor(seconds % 60)} s`;
+/** The time of the recording, as in its tables, from that after the first move. */
+const clock = (run, seconds) => `${(run.first_move + seconds).toFixed(1)} s`;
 
 /** What a sequence is, in a few words. */
 function sequenceText(run, s) {

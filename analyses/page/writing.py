@@ -236,6 +236,7 @@ def _about(
         since = run.events["time"][of_event] - run.steps["time"][0] - span[0]
         share = since / (span[1] - span[0])
         window = np.minimum((share * n_windows).astype(np.int64), n_windows - 1)
+    first_move = float(run.steps["time"][0])
     counted = {
         "window": window,
         "kind": run.sequences["kind"],
@@ -254,6 +255,7 @@ def _about(
         "n_events": len(run.events["number"]),
         "n_sequences": len(run.sequences["event"]),
         "span": span,
+        "first_move": first_move if np.isfinite(first_move) else None,
         "bits": run.bits,
         "why": run.why,
         "counts": pack({"n_windows": np.array([n_windows]), **counts, "n": n}),
