@@ -372,7 +372,11 @@ def test_criteria_of_a_study_are_those_of_its_detection():
         (DIRECTION | {"p_value": 0}, "p_value must be a number above 0, up to 1, got 0"),
         (NULL | {"excluded_low": 0.1}, "excluded_low, 0.1, must be below excluded_high, 0.1"),
         ({"statistic": None}, "needs a statistic"),
-        ({"statistic": "S01"}, "Unknown statistic 'S01'"),
+        ({"statistic": "S01"}, "Unknown statistic 'S01'. Choose from"),
+        (
+            {"statistic": "reverse_shar"},
+            r"mean 'reverse_share'. The nearest of \d+: (\w+, ){4}\w+\.",
+        ),
         ({"task_name": None}, "task_name must say in which task"),
         ({"contradicts": "nobody2020.x"}, "contradicts 'nobody2020.x', which is not a finding"),
         ({"pvalue": 0.1}, "has the column 'pvalue', which findings don't have"),

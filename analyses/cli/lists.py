@@ -203,7 +203,7 @@ def columns(table: str | None = None, /) -> None:
     from replay.checks import check_choice
 
     if table is None:
-        print_table(("table", "one row per"), [(key, each.row) for key, each in TABLES.items()])
+        print_text(f"{', '.join(sorted(TABLES))}\n\nreplay columns TABLE explains one.")
         return
     # The ending of a file's name may be left out.
     endings = {name.rpartition(".")[0]: name for name in TABLES}
@@ -212,6 +212,7 @@ def columns(table: str | None = None, /) -> None:
         (f"{name}{' (in some)' * (name in described.optional)}", *column)
         for name, column in described.columns.items()
     ]
+    print_text(f"One row per {described.row}.")
     print_table(("column", "meaning", "unit", "empty"), rows)
 
 

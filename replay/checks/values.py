@@ -16,6 +16,7 @@ from typing import Any, NoReturn, ParamSpec, TypeVar, get_args, get_type_hints
 import numpy as np
 
 _LONGEST = 60
+_MANY = 40  # names, which nobody would read
 _ALIKE = 0.75  # so that learner is not suggested for learning_rate
 
 _Value = TypeVar("_Value")
@@ -35,7 +36,7 @@ def shown(value: object) -> str:
 def unknown_name(what: str, name: object, choices: Iterable[str]) -> ValueError:
     """Make the error for a name that is not among the choices.
 
-    It lists the choices, and the one that may be meant.
+    It lists the choices, and the one that may be meant; of very many the nearest ones, if any are.
 
     Examples
     --------
@@ -47,6 +48,11 @@ def unknown_name(what: str, name: object, choices: Iterable[str]) -> ValueError:
     plain = str(name).lower().replace("-", "_").replace(" ", "_") if is_short else ""
     close = [each for each in names if each.lower() == plain]
     hint = _hint(close[0] if close else str(name), names) if is_short else ""
+    if hint and len(names) > _MANY:
+        near = difflib.get_close_matches(str(name), names, n=5, cutoff=0)
+        return ValueError(
+            f"Unknown {what} {shown(name)}.{hint} The nearest of {len(names)}: {', '.join(near)}."
+        )
     known = f"Choose from: {', '.join(names)}." if names else "There is none."
     return ValueError(f"Unknown {what} {shown(name)}.{hint} {known}")
 
