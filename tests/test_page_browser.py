@@ -12,7 +12,7 @@ import pytest
 from test_page import SETTINGS, tables_of_evidence
 
 from analyses import classify, place_sequences
-from analyses.page import write_page
+from analyses.page import write_page, write_track_page
 from analyses.recordings import find_replay
 from analyses.recordings.basics.binned_track import cut_track
 from analyses.recordings.basics.settings import Judgement
@@ -294,6 +294,18 @@ def test_the_timeline_of_a_recording_leads_to_its_events(browser, tmp_path):
     assert page.evaluate("nowOn(page.views[0].run)") == pytest.approx(at, abs=1e-3)
     page.mouse.click(box["x"] + 45, box["y"] + 30)
     assert page.evaluate("page.key") is None
+    page.close()
+
+
+def test_the_page_of_a_track_asks_for_a_scale_only_of_pixels(browser, tmp_path):
+    page = browser.new_page()
+    for unit in ("cm", "pixels"):
+        place = tmp_path / "track.html"
+        page.goto(
+            write_track_page([[0, 1], [90, 0]], make_linear_track(), place, unit=unit).as_uri()
+        )
+        assert page.locator("#told").inner_text().startswith("2 nodes, 1 edge, ")
+        assert page.locator("#scale").is_visible() == (unit == "pixels")
     page.close()
 
 
