@@ -30,6 +30,7 @@ _MOVEMENT_LOOKS: dict[str, Look] = {
 _JUNCTION: Look = {
     "label": "At a junction", "color": _PATH_COLOUR, "linestyle": ":",
 }  # fmt: skip
+_NEAR = 0.04  # of the axis of places
 _FEW_NODES, _LONG_NAME, _NODES = 12, 6, "Place (nodes of the track)"
 _GAP_COLOUR = "0.8"
 _TRACES = {  # column -> label of its panel
@@ -127,13 +128,16 @@ def plot_posterior(
     # Where corridors meet and where a track ends; nodes are named if there are few.
     for low, high in line.gaps:
         ax.axhspan(low, high, facecolor=_GAP_COLOUR, edgecolor="black", linewidth=0.6, zorder=2.5)
-    named: dict[float, list[str]] = {}  # without a gap, two nodes may have the same place
-    for place, name in line.nodes:
+    named: list[tuple[float, list[str]]] = []
+    for place, name in sorted(line.nodes):
         ax.axhline(place, color="0.55", linewidth=0.4, zorder=2)
-        named.setdefault(place, []).append(plain(name))
-    names = [", ".join(each) for each in named.values()]
+        if not named or place - named[-1][0] > _NEAR * line.length:
+            named.append((place, []))
+        if plain(name) not in named[-1][1]:  # nodes that are too near for two names share one
+            named[-1][1].append(plain(name))
+    names = [", ".join(each) for _, each in named]
     if len(names) <= _FEW_NODES and max(map(len, names)) <= _LONG_NAME:
-        ax.set_yticks(list(named), names)
+        ax.set_yticks([place for place, _ in named], names)
         ax.set_ylabel(_NODES)
     else:
         ax.set_ylabel("Place along the track (cm)")
