@@ -27,6 +27,7 @@ RECORDINGS = Path(__file__).parents[2] / "shared" / "recordings"
 needs_recordings = pytest.mark.skipif(not RECORDINGS.exists(), reason="the recordings are not here")
 
 TRACK = {"node_positions": [[0, 0], [60, 0], [60, 40]], "edges": [[0, 1], [1, 2]]}
+CORRIDOR = {"node_positions": [[0, 0], [100, 0]], "edges": [[0, 1]]}
 LAID_OUT = TRACK | {"linear_edge_order": [[0, 1], [1, 2]], "linear_edge_spacing": 15}
 TIME = np.arange(0.0, 40.0, 0.05)
 FAR = 50 - 50 * np.cos(TIME)  # along the track
@@ -991,3 +992,25 @@ def test_a_place_of_lost_tracking_is_named(tmp_path):
     assert f"{share:.0%} of these positions are (-1, -400), to which the animal jumps" in described(
         lost
     )
+
+
+def test_a_tracker_that_stands_still_is_named(tmp_path):
+    """It stays where it lost the animal, without a jump; the epoch on the track is named run."""
+    time = np.arange(0.0, 100.0, 0.1)
+    place = np.column_stack([50 - 50 * np.cos(time), 0 * time])
+    place[600:] = 5.0, 90.0
+    np.savez(tmp_path / "mine.npz", position_time=time, position_xy_px=2 * place)
+    told = " ".join(describe_file(tmp_path / "mine.npz"))
+    assert "40% are (10, 180), from 60 to 100 s, and do not change" in told
+    assert "such as run=0:60)" in told
+    arrays = {"position_time": time, "position_xy": place}
+    for epochs in (None, "maze=0:60"):
+        with pytest.raises(ValueError, match=r"as the epoch run \(epochs, such as run=0:60\)"):
+            read_recording(arrays, CORRIDOR, epochs=epochs)
+    assert read_recording(arrays, CORRIDOR, epochs="run=0:59").during.sum() == 591
+
+
+def test_pixels_per_cm_that_are_not_used_are_named():
+    arrays = {"position_time": [0.0, 1.0], "position_xy": [[0, 0], [5, 0]]}
+    [note, _] = read_recording(arrays, CORRIDOR | {"pixels_per_cm": 3.0}).notes
+    assert "in cm: pixels_per_cm of the track graph is not used" in note

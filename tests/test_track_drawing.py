@@ -8,6 +8,8 @@ import networkx as nx
 import numpy as np
 import pytest
 from figure_of_eight import EIGHT
+from nwb_layouts import jadhav
+from pynwb import NWBHDF5IO
 from test_readers import RECORDINGS, needs_recordings
 from typer.testing import CliRunner
 
@@ -156,8 +158,32 @@ def test_pixels_are_measured(tmp_path, monkeypatch):
     assert max(x for _, (x, _) in track.nodes(data="pos")) == pytest.approx(80, abs=4)
     read = read_recording("rat.npz", "track.json")
     assert read.position.max() < 100
+    # Where the tracker stands still, the animal does not run.
+    there = np.arange(2 * len(pixels)) / 30
+    still = np.concatenate([pixels, np.full_like(pixels, 900.0)])
+    np.savez("kept.npz", position_time=there, position_xy_px=still)
+    given = ["track", "kept.npz", "--pixels-per-cm", "3", "--out", "kept.json"]
+    assert "kept.json has these times already" in CliRunner().invoke(app, given).output
+    [[begin, end]] = read_track("kept.json").graph["run_epochs"]
+    assert (begin, end) == pytest.approx((0.0, time[-1]), abs=0.1)
+    assert "kept.npz: arrays" in read_recording("kept.npz", "kept.json").notes[0]
     done = CliRunner().invoke(app, ["track", "rat.npz", "--out", "no.txt"])
     assert "must end with .json" in str(done.exception)
+
+
+def test_the_graph_of_a_file_is_drawn(tmp_path, monkeypatch):
+    """And no proposal, whose nodes would have other names."""
+    monkeypatch.chdir(tmp_path)
+    graph = {"node_positions": [[100, 0], [0, 0]], "edges": [[1, 0]]}
+    jadhav(tmp_path / "rat.nwb", n_samples=10)
+    with NWBHDF5IO("rat.nwb", "a") as opened:
+        file = opened.read()
+        file.add_scratch(json.dumps(graph), name="track_graph", description="x")
+        opened.write(file)
+    done = CliRunner().invoke(app, ["track", "rat.nwb"])
+    assert "The track graph of the file on the positions: track.png. 2 nodes" in done.output
+    assert not (tmp_path / "track.json").exists()
+    assert '"nodes":[{"x":100.0,"y":0.0' in (tmp_path / "track.html").read_text()
 
 
 def test_nothing_of_a_file_can_run_on_the_page(tmp_path):

@@ -12,7 +12,6 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple, cast
 
-import networkx as nx
 import numpy as np
 import pandas as pd
 
@@ -20,6 +19,12 @@ from analyses.jobs.results import Results
 from analyses.page import write_page, write_track_page
 from analyses.page.decoded import check_decoded
 from analyses.recordings.basics.arena import world_of
+from analyses.recordings.basics.observed import joined, within
+from analyses.recordings.basics.recording_checks import (
+    describe_still,
+    moving_epochs,
+    still_stretches,
+)
 from analyses.recordings.prepare.event_evidence import EVIDENCE, Evidence
 from analyses.recordings.prepare.proposed_track import proposed_track
 from analyses.recordings.readers import read_positions
@@ -191,22 +196,29 @@ def draw_track_of(
     """Write a track graph as JSON, unless it exists, with a page and a picture; say what to do."""
     from analyses.plots import plot_track
 
-    xy, unit = read_positions(source, position)
-    is_drawn = out.exists()
-    graph = read_track(out) if is_drawn else None
+    found, unit = read_positions(source, position)
+    xy, is_drawn = found.position, out.exists()
+    graph = read_track(out) if is_drawn else found.graph or None
+    is_in_file = graph is not None and not is_drawn
     scale = pixels_per_cm or (graph.graph.get("pixels_per_cm") if graph is not None else None)
     if unit == "cm" and pixels_per_cm is not None:
         raise ValueError("pixels_per_cm is for positions in pixels, and these are in cm.")
     if scale is not None and unit != "cm":
         xy, unit = xy / check_number("pixels_per_cm", scale, at_least=1e-9), "cm"
+    still = still_stretches(found.time, xy)
     if graph is None:
-        graph = proposed_track(xy)
+        # What never changes is no way of an animal, and where a file does not say when it ran, it
+        # ran in between.
+        known = ~within(joined(still), found.time)
+        graph = proposed_track(xy[known])
+        if len(still) and not len(found.on_track):
+            graph.graph["run_epochs"] = np.array(moving_epochs(found.time, still))
         if scale is not None:
             graph.graph["pixels_per_cm"] = scale
     page = write_track_page(
         xy, graph, out.with_suffix(".html"), unit=unit, title=f"Track of {Path(source).name}"
     )
-    ax = plot_track(xy, nx.convert_node_labels_to_integers(graph), unit=unit)
+    ax = plot_track(xy, graph, unit=unit)
     picture = out.with_suffix(".png")
     cast("Figure", ax.figure).savefig(picture, dpi=200)
     length = sum(
@@ -214,7 +226,8 @@ def draw_track_of(
         for one, other in graph.edges
     )
     size = f"{plural(len(graph), 'node')}, {plural(graph.number_of_edges(), 'edge')}, "
-    told = [f"{'The track' if is_drawn else 'A proposal'} on the positions: {picture}."]
+    what = "The track graph of the file" if is_in_file else "A proposal"
+    told = [f"{'The track' if is_drawn else what} on the positions: {picture}."]
     told[0] += f" {size}{length:.0f} {unit}."
     told.append(f"Open {page} in a browser to move, add, join and measure nodes, and to save it.")
     if unit != "cm":
@@ -223,12 +236,20 @@ def draw_track_of(
             f"with --pixels-per-cm. {out} is not written before."
         )
         return told
+    if is_in_file:
+        told.append(f"Then: replay recording {source}, which reads this graph.")
+        return told
     if not is_drawn:
         drawn = {
             "node_positions": [list(pos) for _, pos in graph.nodes(data="pos")],
             "edges": [list(edge) for edge in graph.edges],
             **({} if scale is None else {"pixels_per_cm": scale}),
         }
+        if "run_epochs" in graph.graph:
+            drawn["run_epochs"] = graph.graph["run_epochs"].tolist()
+            told.append(
+                f"{describe_still(found.time, xy)} {out} has these times already (run_epochs)."
+            )
         with replacing(out) as beside:
             beside.write_text(json.dumps(drawn, indent=1) + "\n", "utf-8")
     told.append(f"Then: replay recording {source} --track {out}")

@@ -315,7 +315,7 @@ class Recording:
             )
         check_one_clock(self.name, self._clocks())
         check_cells(self.name, self.time, self.spikes)
-        if self.graph is not None:
+        if self.graph:
             self._check_places(cut_track(self.graph, bin_size=10.0))
 
     def __repr__(self) -> str:
@@ -527,10 +527,10 @@ class Recording:
     def _check_places(self, track: BinnedTrack) -> None:
         """Check that positions, bins and decoded places are in cm, and on the track."""
         check_track(self.name, track)
-        xy = self.position[self.during]
+        time, xy = self.time[self.during], self.position[self.during]
         if len(xy):
             note = self.notes[0] if self.notes else ""
-            check_positions(self.name, track, xy, self.most_unknown, note)
+            check_positions(self.name, track, time, xy, self.most_unknown, note)
         if (found := self.posterior) is not None:
             check_bin_places(self.name, track, found.position, found.probability)
         if self.decoded is not None:

@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from analyses.recordings.basics.binned_track import BinnedTrack, project
+from analyses.recordings.basics.observed import outside_of
 from analyses.recordings.basics.settings import FARTHEST
 from replay.checks import shown
 from replay.checks.arrays import Floats
@@ -17,6 +18,7 @@ _METRES = 0.015  # of the track: positions in metres extend over a hundredth of 
 _LEAST_TOGETHER = 0.01  # tracking may cover a small part of the recording, or vice versa
 _OTHER_CELLS = 8  # of so many, one may itself be on another clock
 _BEFORE_OTHERS = 0.1  # of the recording: a cell may fire so long before or after all others
+_STILL = 0.05  # of all positions, without a change
 _LOST = 1e-3  # of a posterior, which may lie so far away
 
 
@@ -67,8 +69,50 @@ def check_cells(name: str, time: Floats, spikes: Sequence[Floats]) -> None:
         )
 
 
+def still_stretches(time: Floats, xy: Floats) -> Floats:
+    """Find begin and end, in s, of long stretches in which the position never changes.
+
+    That of an animal fluctuates, so that it was not tracked then, or lay off the track.
+
+    Examples
+    --------
+    >>> still_stretches(np.arange(30.0), np.array([[k if k < 9 else 50, 0] for k in range(30)]))
+    array([[ 9., 29.]])
+    """
+    first = np.flatnonzero(np.append(True, (xy[1:] != xy[:-1]).any(axis=1)))[: len(xy)]
+    last = np.append(first[1:], len(xy)) - 1
+    is_long = last - first > max(_STILL * len(xy), 1)
+    return np.stack([time[first[is_long]], time[last[is_long]]], axis=1)
+
+
+def describe_still(time: Floats, xy: Floats) -> str:
+    """Say where and when the position never changes, and when it does; or nothing."""
+    still = still_stretches(time, xy)
+    moving = moving_epochs(time, still) if len(still) else []
+    if not moving:
+        return ""
+    where = []
+    for begin, end in still:
+        own = (time >= begin) & (time <= end)
+        place = ", ".join(f"{each:.4g}" for each in xy[own.argmax()])
+        where.append(f"{own.mean():.0%} are ({place}), from {begin:.0f} to {end:.0f} s")
+    begin, end = max(moving, key=lambda each: each[1] - each[0])
+    return (
+        f"Of these positions {'; '.join(where)}, and do not change: the animal was not tracked, or "
+        "was off the track. Leave these rows out, or give the times on the track as the epoch run "
+        f"(epochs, such as run={begin:.0f}:{end:.0f})."
+    )
+
+
+def moving_epochs(time: Floats, still: Floats) -> list[list[float]]:
+    """List begin and end, in s, of what lies between still stretches, if it is long enough."""
+    inside = np.clip(outside_of(still), time[0], time[-1])
+    is_long = np.diff(inside, axis=1)[:, 0] > _LEAST_TOGETHER * (time[-1] - time[0])
+    return [[float(begin), float(end)] for begin, end in inside[is_long].round(2)]
+
+
 def check_positions(
-    name: str, track: BinnedTrack, xy: Floats, most_unknown: float, note: str
+    name: str, track: BinnedTrack, time: Floats, xy: Floats, most_unknown: float, note: str
 ) -> None:
     """Check that the positions of an animal are in cm, known, and on the track."""
     width, height = np.ptp(track.node_position, axis=0)
@@ -83,12 +127,15 @@ def check_positions(
     n_off = int(np.count_nonzero(project(track, xy[~unknown]).away > FARTHEST))
     if n_off + unknown.sum() > most_unknown * len(xy):
         low, high = np.nanpercentile(xy, [1, 99], axis=0)
+        hint = describe_still(time, xy) or (
+            "Are positions in pixels, or on other axes? Give both in cm with the same origin (a "
+            "graph may have pixels_per_cm), or give the times on the track as the epoch run "
+            "(epochs, such as run=0:600)."
+        )
         raise ValueError(
             f"{n_off} of {len(xy)} positions of {name} are more than {FARTHEST:g} cm from the "
             f"track: they go from ({low[0]:.0f}, {low[1]:.0f}) to ({high[0]:.0f}, {high[1]:.0f}), "
-            f"and the graph is {width:.0f} x {height:.0f} cm. Are positions in pixels, or on other "
-            "axes? Give both in cm with the same origin (a graph may have pixels_per_cm), or give "
-            "the times on the track (epochs, such as run=0:600)."
+            f"and the graph is {width:.0f} x {height:.0f} cm. {hint}"
             + (f" What was read: {note}" if note else "")
         )
 

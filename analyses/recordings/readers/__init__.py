@@ -28,7 +28,6 @@ from analyses.recordings.readers.npz_files import kind_of, stored_form
 from analyses.recordings.readers.nwb_files import Choices, read_nwb
 from analyses.recordings.readers.track_graphs import IncompleteError, ScaleError, read_track
 from replay.checks import check_number, check_text, check_whole, known_arguments, shown
-from replay.checks.arrays import Floats
 from replay.files import opened
 
 _PICKLES = (".pkl", ".pickle", ".joblib")
@@ -166,22 +165,24 @@ def read_recording(
     return found if epochs is None else with_epochs(found, epochs, most_unknown)
 
 
-def read_positions(source: object, position: str | None = None) -> tuple[Floats, str]:
-    """Read where an animal was, which needs no track: (x, y) in the order of time, and their unit.
+def read_positions(source: object, position: str | None = None) -> tuple[Recording, str]:
+    """Read where an animal was, which needs no track: a recording, and the unit of its positions.
 
     The unit is cm, unless the file has another one whose size it does not tell, such as pixels.
     """
     choices = Choices(position, None, None)
     _check_choices(choices, {_ending(source)})
+    unit = "cm"
     try:
         found = _read(source, None, None, None, choices, 1.0)
     except ScaleError as error:
-        return error.values, error.unit
+        unit = error.unit
+        found = _read(source, nx.Graph(pixels_per_cm=1.0), None, None, choices, 1.0)
     if not len(found.time):
         raise ValueError(
             f"{found.name} has no positions of the animal: name the file that has them."
         )
-    return found.position, "cm"
+    return found, unit
 
 
 def _check_choices(choices: Choices, endings: set[str]) -> None:

@@ -12,8 +12,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from analyses.recordings.basics.observed import joined
+from analyses.recordings.basics.recording_checks import describe_still
 from analyses.recordings.basics.settings import FIND, FIND_DECODED
-from analyses.recordings.readers import read_recording
+from analyses.recordings.readers import read_positions, read_recording
 from analyses.recordings.readers.array_files import is_remark, load_arrays
 from analyses.recordings.readers.decoded import NETCDF, READ, open_posterior, open_table
 from analyses.recordings.readers.files import find_remote, is_address
@@ -105,6 +106,7 @@ def describe_file(
     if ending == ".nwb":
         with open_nwb(where) as file:
             lines, choices = _of_nwb(file, where.name)
+        lines += _still(path, given.get("position"))
     elif ending in (".npz", ".mat") or where.is_dir():
         position = given.get("position")
         arrays = load_arrays(where, None if position is None else str(position))
@@ -113,8 +115,9 @@ def describe_file(
             what = f"not read, {each}" if is_remark(each) else _size(each)
             is_told = key in known or is_remark(each)
             lines.append(f"Array {key}: {what}" + ("." if is_told else "; it is not used."))
-            if key == "position_xy":
+            if key in ("position_xy", "position_xy_px"):
                 lines += _lost(each)
+        lines += _still(path, position)
     elif ending in NETCDF:
         lines = [
             f"Variable {key}: {_size(each)} ({', '.join(map(str, each.dims))})."
@@ -281,6 +284,17 @@ def _lost(values: Any) -> Iterator[str]:
             f"{is_there.mean():.0%} of these positions are ({', '.join(f'{x:g}' for x in place)}), "
             "to which the animal jumps: its tracking was lost there. Leave these rows out."
         )
+
+
+def _still(path: str | Path, position: object) -> list[str]:
+    """Say when the position never changes; what is chosen must be there."""
+    try:
+        found, _ = read_positions(path, None if position is None else str(position))
+    except ValueError:
+        if position is not None:
+            raise
+        return []
+    return [each for each in [describe_still(found.time, found.position)] if each]
 
 
 def _size(values: NDArray[Any]) -> str:

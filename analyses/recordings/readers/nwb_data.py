@@ -206,7 +206,7 @@ def running_epochs(
             if any(is_run):
                 how = f"of {len(table)} in {source!r}, by their labels"
                 found.append((times[is_run], how, f"{source}:{labels[is_run.index(True)]}"))
-        if not found and "epoch" in name.lower() and graph is not None and len(time):
+        if not found and "epoch" in name.lower() and graph and len(time):
             times, track = intervals_of(table).to_numpy(), cut_track(graph, bin_size=10.0)
             known = ~np.isnan(position).any(axis=1)
             is_near = project(track, position).away <= FARTHEST  # not where it is unknown

@@ -271,11 +271,11 @@ def in_pairs(values: ArrayLike, what: str) -> NDArray[np.generic]:
 
 
 class ScaleError(ValueError):
-    """Positions are in a unit whose size is unknown: they are `values`, in `unit`."""
+    """Positions are in `unit`, whose size is unknown."""
 
-    def __init__(self, message: str, values: Floats, unit: str) -> None:
+    def __init__(self, message: str, unit: str) -> None:
         super().__init__(message)
-        self.values, self.unit = values, unit
+        self.unit = unit
 
 
 def to_cm(values: ArrayLike, unit: str, graph: nx.Graph | None, name: str) -> tuple[Floats, str]:
@@ -293,7 +293,6 @@ def to_cm(values: ArrayLike, unit: str, graph: nx.Graph | None, name: str) -> tu
             raise ScaleError(
                 f"Positions of {name} are in pixels, but cm are needed: add pixels_per_cm to the "
                 "JSON file of the track graph; replay track measures it.",
-                given,
                 "pixels",
             )
         return given / scale, f"{scale:.4g} pixels per cm"
@@ -304,10 +303,12 @@ def to_cm(values: ArrayLike, unit: str, graph: nx.Graph | None, name: str) -> tu
             f"Positions of {name} must be in one of {', '.join([*_CM, 'pixels'])}; got the unit "
             f"{shown(unit)}. Add pixels_per_cm, how many of these are a cm, to the JSON file of "
             "the track graph.",
-            given,
             plain,
         )
-    return given * _CM[plain], "" if _CM[plain] == 1.0 else f"{unit} to cm"
+    told = [] if _CM[plain] == 1.0 else [f"{unit} to cm"]
+    if scale is not None:
+        told.append(f"in {unit}: pixels_per_cm of the track graph is not used")
+    return given * _CM[plain], "; ".join(told)
 
 
 def to_plane(
