@@ -338,9 +338,11 @@ def test_ends_of_laps_and_levels_are_among_them(scored):
     assert values["level"].tolist() == ["0.01"]
 
 
-@pytest.mark.parametrize(("ends", "tried"), [((), ["at 0"]), (("0",), ["nowhere"])])
+@pytest.mark.parametrize(
+    ("ends", "tried"), [((), ["at 0", "at 3, 5"]), (("0",), ["nowhere", "at 3, 5"])]
+)
 def test_the_ends_of_laps_that_are_tried_are_those_suggested(scored, ends, tried):
-    """On a track without dead ends, where the animal pauses once a lap, and not elsewhere."""
+    """On a track without dead ends, where the animal pauses once a lap, and where it else does."""
     session = scored[0]
     ring = session.recording.graph.copy()
     (one, other, last) = (node for node, degree in ring.degree if degree == 1)

@@ -240,8 +240,9 @@ def other_choices(session: Session) -> Iterator[tuple[str, str, Judgement]]:
     graph = session.recording.graph
     degrees = () if graph is None or session.track.is_arena else graph.degree
     dead = tuple(str(node) for node, degree in degrees if degree == 1)
-    pauses = session.pauses if dead else suggested_ends(session.pauses)
-    for names in ((), tuple(dict.fromkeys((*dead, *pauses)))):
+    pauses = [*session.pauses] if dead else suggested_ends(session.pauses)
+    others = tuple(name for name in session.pauses if name not in pauses)
+    for names in dict.fromkeys([(), tuple(dict.fromkeys((*dead, *pauses))), others]):
         if set(names or dead) != set(judgement.lap_ends or dead):
             where = f"at {', '.join(names or dead)}" if names or dead else "nowhere"
             yield "lap ends", where, judgement._replace(lap_ends=names)
