@@ -327,6 +327,17 @@ def test_a_place_that_is_a_number_stands_on_the_map():
     assert {name for names in on_axis for name in names.split(", ")} <= on_map
 
 
+def test_nodes_are_named_where_corridors_are_drawn_apart(ax):
+    """In the figure of eight most nodes stand twice on the axis, too near for two names."""
+    apart = EIGHT.copy()
+    apart.graph |= {"edge_order": [(0, 1), (1, 2), (2, 3), (3, 0), (1, 4), (4, 5), (5, 0)],
+                    "edge_spacing": [15] * 6}  # fmt: skip
+    track = cut_track(apart)
+    plot_posterior(np.full((4, track.n_bins), 1 / track.n_bins), track, ax)
+    names = [text.get_text() for text in ax.get_yticklabels()]
+    assert names == ["0", "1", "2", "3", "0, 1", "4", "5", "0"]
+
+
 def matrices(n_cells=(12, 20, 40)):
     kinds = ["forward_episode", "reverse_episode", "novel_path"]
     rows = [

@@ -171,6 +171,17 @@ def test_pixels_are_measured(tmp_path, monkeypatch):
     assert "must end with .json" in str(done.exception)
 
 
+def test_a_track_is_proposed_from_when_the_animal_was_on_it(tmp_path, monkeypatch):
+    """Not from its way about another place, before or after."""
+    monkeypatch.chdir(tmp_path)
+    run, elsewhere = ways_along(make_wtrack(), 30, 1), ways_along(TRACKS["line"], 20, 2) + 300
+    time = np.arange(len(run) + len(elsewhere)) / 30
+    arrays = {"position_time": time, "position_xy": np.concatenate([run, elsewhere])}
+    np.savez("rat.npz", **arrays, on_track_start=[0.0], on_track_end=[len(run) / 30 - 0.1])
+    assert CliRunner().invoke(app, ["track", "rat.npz"]).exit_code == 0
+    is_that_track(read_track("track.json"), make_wtrack(), within=4)
+
+
 def test_the_graph_of_a_file_is_drawn(tmp_path, monkeypatch):
     """And no proposal, whose nodes would have other names."""
     monkeypatch.chdir(tmp_path)

@@ -209,8 +209,7 @@ def draw_track_of(
     if graph is None:
         # What never changes is no way of an animal, and where a file does not say when it ran, it
         # ran in between.
-        known = ~within(joined(still), found.time)
-        graph = proposed_track(xy[known])
+        graph = proposed_track(xy[found.during & ~within(joined(still), found.time)])
         if len(still) and not len(found.on_track):
             graph.graph["run_epochs"] = np.array(moving_epochs(found.time, still))
         if scale is not None:
