@@ -60,13 +60,16 @@ function layOutTimeline() {
   context.lineWidth = 1;
   context.textBaseline = "top";
   const unit = isClocked() && high - low > 180 ? 60 : 1;
-  for (const at of ticks(low / unit, high / unit, width < 520 ? 3 : 5)) {
-    const x = xOf(at * unit);
+  // One recording has its own clock, as in its tables; several may each have another.
+  const zero = isClocked() && page.views.length === 1 ? page.views[0].run.first_move : 0;
+  for (const at of ticks((low + zero) / unit, (high + zero) / unit, width < 520 ? 3 : 5)) {
+    const x = xOf(at * unit - zero);
     context.textAlign = x < left + 8 ? "left" : x > width - 40 ? "right" : "center";
     context.fillText(say(at), x, base + 2);
   }
   context.textAlign = "right";
-  const name = isClocked() ? `${unit === 60 ? "min" : "s"} after the first move` : stepName(page.views[0].run);
+  const seconds = unit === 60 ? "min" : "s", clocked = zero ? `time in ${seconds}` : `${seconds} after the first move`;
+  const name = isClocked() ? clocked : stepName(page.views[0].run);
   context.fillText(name, width - right, base + 16);
 }
 

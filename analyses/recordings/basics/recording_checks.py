@@ -129,8 +129,8 @@ def check_positions(
         low, high = np.nanpercentile(xy, [1, 99], axis=0)
         hint = describe_still(time, xy) or (
             "Are positions in pixels, or on other axes? Give both in cm with the same origin (a "
-            "graph may have pixels_per_cm), or give the times on the track as the epoch run "
-            "(epochs, such as run=0:600)."
+            "graph may have pixels_per_cm, for arrays in position_xy_px), or give the times on the "
+            "track as the epoch run (epochs, such as run=0:600)."
         )
         raise ValueError(
             f"{n_off} of {len(xy)} positions of {name} are more than {FARTHEST:g} cm from the "
