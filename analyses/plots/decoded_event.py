@@ -30,7 +30,7 @@ _MOVEMENT_LOOKS: dict[str, Look] = {
 _JUNCTION: Look = {
     "label": "At a junction", "color": _PATH_COLOUR, "linestyle": ":",
 }  # fmt: skip
-_NEAR = 0.04  # of the axis of places
+_NEAR = 0.06  # of the axis of places
 _FEW_NODES, _LONG_NAME, _NODES = 12, 6, "Place (nodes of the track)"
 _GAP_COLOUR = "0.8"
 _TRACES = {  # column -> label of its panel
