@@ -507,7 +507,8 @@ def events_sheet_figure(
     >>> from analyses.recordings.prepare.event_evidence import EventEvidence
     >>> from replay.worlds.tracks import make_linear_track
     >>> track, path = cut_track(make_linear_track(100.0), 5.0), np.arange(20, dtype=np.int32)
-    >>> event = EventEvidence(0.0, 0.1, [[0.05]], np.eye(20), path, pd.DataFrame())
+    >>> spikes, nothing = [np.array([0.05])], pd.DataFrame()
+    >>> event = EventEvidence(0.0, 0.1, spikes, np.eye(20), path, nothing)
     >>> sheet = events_sheet_figure([event], track, rates=np.ones((1, 20)), dt=0.005, titles=["0"])
     >>> len(sheet.axes)
     2
