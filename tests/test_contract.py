@@ -202,6 +202,7 @@ def test_a_hook_that_is_no_function():
 OWN = """
 from typing import NamedTuple
 import numpy as np
+from replay.learners.contract import Description
 from replay.log.backups import ONLINE, record
 
 class Params(NamedTuple):
@@ -226,12 +227,12 @@ def learn(params, memory, transition, log):
 @pytest.mark.parametrize(
     ("line", "message"),
     [
-        ("memory.action_value[s, a] = 1", "line 21 cannot be compiled: Unknown attribute 'action_"),
-        ("Q[s, a] = nothing", "line 21 cannot be compiled: NameError: name 'nothing' is not"),
-        ("Q[s, a] = np.nothing(1)", "line 21 cannot be compiled: module 'numpy' has no attribute"),
-        ("x = 'a' + 1", r"line 21 cannot be compiled: No implementation of .* for add\("),
+        ("memory.action_value[s, a] = 1", "line 22 cannot be compiled: Unknown attribute 'action_"),
+        ("Q[s, a] = nothing", "line 22 cannot be compiled: NameError: name 'nothing' is not"),
+        ("Q[s, a] = np.nothing(1)", "line 22 cannot be compiled: module 'numpy' has no attribute"),
+        ("x = 'a' + 1", r"line 22 cannot be compiled: No implementation of .* for add\("),
         ("Q[10**6, a] = 1", "IndexError: index is out of bounds. With COMPILED = False"),
-        ("raise ValueError('mine')", "line 21: ValueError: mine"),
+        ("raise ValueError('mine')", "line 22: ValueError: mine"),
         ("record(log, ONLINE, 99, a, s_next, 0.0, 0.0)", "step 0 with the state 99; .* 0 to 5"),
         *(
             pytest.param(line, message, marks=pytest.mark.slow)
@@ -252,6 +253,11 @@ def learn(params, memory, transition, log):
                     "at step 0 from state 0 to 1 whose cause neither begins where it leads",
                 ),
             )
+        ),
+        (
+            "record(log, 3, s, a, s, 0.0, 0.0)\ndef description(params):\n"
+            "    return Description('', (2,), '', '')",
+            "at step 0 in the phase 'episode_end', which is not among the phases",
         ),
         ("pass\ndef act(params, memory, state, rng):\n    return 4", "act() must return an action"),
     ],

@@ -449,6 +449,14 @@ def _check_logged(learner: Learner, sizes: Sizes, rows: NDArray[np.void], first_
                 f"{rows['step'][row]} with the {name} {rows[name][row]}; it must be from {least} "
                 f"to {high}. Check what it passes to record()."
             )
+    phases = learner.description.phases
+    unsaid = np.flatnonzero((rows["phase"] >= backups.STEP) & ~np.isin(rows["phase"], phases))
+    for row in unsaid[:1] if phases else ():  # without any, there is no description
+        raise ValueError(
+            f"{learner.file}: the learner {learner.name!r} replayed at step {rows['step'][row]} in "
+            f"the phase {backups.PHASES[rows['phase'][row]]!r}, which is not among the phases of "
+            "its description. Name there all in which it may replay."
+        )
     later = np.flatnonzero(rows["cause"] >= first_row)
     causes, forward = rows["cause"][later] - first_row, learner.description.goes_forward
     for row in later[~join(rows, later, causes, forward)][:1]:
