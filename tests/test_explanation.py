@@ -777,7 +777,7 @@ def test_what_is_odd_about_events_is_told():
     [late] = replaying_animals(
         timed, pd.DataFrame({"time": [9.0, 99.0], "states": [[3, 2, 1, 0]] * 2})
     )
-    told = "1 of 2 replay events come after its last move, at 35 s, in the phase `rest`;"
+    told = "1 of 2 replay events come after its last move, at 35 s, in the phase rest;"
     assert told in " ".join(late.notes)
     assert "never paid" not in notes
     [unpaid] = replaying_animals(EventLog({"steps": STEPS.assign(reward=0.0)}), paths)

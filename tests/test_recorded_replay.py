@@ -332,9 +332,9 @@ def test_the_first_line_counts_replay_its_kinds_and_chance():
     low, high = (middle + sign * half for sign in (-1, 1))
     low, high = (each / (1 + z**2 / n) for each in (low, high))
     assert count_replay(events, rate(0.01, 160)) == (
-        f"Of 8 events 2 hold replay (95 %: {low:.0%} to {high:.0%}), 0.08 expected by chance (0.4 "
-        "if all were like the worst control, local walk): 1 forward, 0 reverse, 0 novel, "
-        "1 ambiguous."
+        f"Of 8 events 2 hold replay (25%; 95 % interval {low:.0%} to {high:.0%}), 0.08 expected by "
+        "chance (0.4 if all were like the worst control, local walk): 1 forward, 0 reverse, "
+        "0 novel, 1 ambiguous."
     )
 
 
@@ -348,8 +348,8 @@ def test_the_first_line_is_the_same_from_tables():
 
 def test_the_first_line_says_where_nothing_is_found():
     assert count_replay(found_events(0, 12), rate(0.0, 240)) == (
-        "No replay was found: none of 12 events holds any (95 %: 0% to 24%), 0 expected by chance "
-        "(0.6 if all were like the worst control, local walk)."
+        "No replay was found: none of 12 events holds any (0%; 95 % interval 0% to 24%), 0 "
+        "expected by chance (0.6 if all were like the worst control, local walk)."
     )
     as_much = count_replay(found_events(2, 8), rate(0.2, 160))
     assert as_much.startswith("No more replay than by chance (p = 0.5")
@@ -362,6 +362,7 @@ def test_replay_is_compared_with_exchanged_cells_by_counts():
     p = sum(comb(40, k) * comb(80, 7 - k) for k in (6, 7)) / comb(120, 7)
     assert f"p = {p:.2g} (Fisher's exact test, one-sided)" in text
     assert "6 have a tail rate of at most 0.2 against exchanged cells, and 3 against" in text
+    assert "control. The tail rate is the share of events with as much evidence that would" in text
     assert "Kind: 6 of 6 have a direction" in text
     assert "no evidence" not in text
 

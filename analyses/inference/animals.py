@@ -344,7 +344,7 @@ def _notes(animal: ReplayingAnimal, reactivated: Columns) -> list[str]:
     late = reactivated["time"] > steps["time"][-1]
     n_after = len(np.unique(reactivated["event"][late]))
     if n_after:
-        phases = ", ".join(f"`{PHASES[phase]}`" for phase in np.unique(reactivated["phase"][late]))
+        phases = ", ".join(PHASES[phase] for phase in np.unique(reactivated["phase"][late]))
         notes.append(
             f"{name}: {n_after:,} of {n_events:,} replay events come after its last move, at "
             f"{steps['time'][-1]:,.0f} s, in the phase {phases}; they are compared with what "

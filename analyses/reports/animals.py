@@ -281,7 +281,7 @@ def describe_epochs(tables: Mapping[str, pd.DataFrame], n_events: int) -> list[s
     text = [
         "## Epochs",
         "Events count in the epoch in which they begin"
-        + (f"; {outside} of {n_events} begin in none" if outside else "")
+        + (f"; {outside} of {n_events} begin outside of all epochs" if outside else "")
         + ". Kinds are judged by what the animal had run before the event, so that before its "
         "first lap every path is one that it never ran."
         + "".join(

@@ -177,8 +177,9 @@ def _of_animal(
     ]
     if again:
         yield (
-            "Each draw of these replayed on the same laps again, with other chances, until it had "
-            f"half as many sequences as the animal: {', '.join(again)}."
+            "Some accounts replay little. They ran the same laps several times, with other random "
+            "numbers, until they had half as many sequences as the animal: "
+            f"{', '.join(again)}."
         )
     untested = own["probabilities.csv"].query("n_draws < 1 / @LEVEL - 1")
     if len(untested):

@@ -48,7 +48,7 @@ def count_replay(events: pd.DataFrame, calibration: Calibration | None = None) -
         text = f"No replay was found: none of {plural(total, 'event')} holds any"
     elif calibration is not None and (p := _by_chance(events, calibration)[0]) > _LEVEL:
         text = f"No more replay than by chance (p = {p:.2g}): {text[0].lower()}{text[1:]}"
-    text += f" (95 %: {low:.0%} to {high:.0%})" if total else ""
+    text += f" ({n / total:.0%}; 95 % interval {low:.0%} to {high:.0%})" if total else ""
     if calibration is not None:
         n_tested = int(events["evidence"].notna().sum())
         of = total if not np.isnan(calibration.n_exchanged) else n_tested
@@ -107,8 +107,9 @@ def replay_by_chance(events: pd.DataFrame, calibration: Calibration | None, n_sh
     text = (
         f"{content} Replay: {n_replay} travel along the track; {passing} "
         f"{tails[0]} have a tail rate of at most {_TAIL:g} against exchanged cells, and {tails[1]} "
-        "against the worst control: so large a share of them would be false if all events were of "
-        f"that control. Kind: {n_told} of {n_replay} have a direction, or are novel. That chance "
+        "against the worst control. The tail rate is the share of events with as much evidence "
+        "that would be false, if all events were of that control. "
+        f"Kind: {n_told} of {n_replay} have a direction, or are novel. That chance "
         f"gives as much replay has p = {p:.2g} ({test})."
     )
     if p <= _LEVEL:
