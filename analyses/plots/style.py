@@ -34,7 +34,7 @@ from matplotlib.backends.backend_pdf import FigureCanvasPdf
 from matplotlib.backends.backend_svg import FigureCanvasSVG
 from matplotlib.colors import is_color_like
 from matplotlib.figure import Figure
-from matplotlib.font_manager import findfont
+from matplotlib.font_manager import findfont, get_font_names
 from matplotlib.ticker import FuncFormatter, MaxNLocator
 
 from analyses.tables import KINDS, LEARNER_LABELS, LEARNER_ORDER, in_order, read_learner_label
@@ -273,8 +273,12 @@ def figure_style(
             logging.getLogger("matplotlib.font_manager").addFilter(
                 lambda record: repr(font) not in record.getMessage()
             )
+            # Letters of Liberation Sans are as wide as those of Arial.
+            is_alike = font == "Arial" and "Liberation Sans" in get_font_names()
+            instead = "Liberation Sans" if is_alike else "DejaVu Sans"
+            own["font.family"] = [font, instead]
             warnings.warn(
-                f"The font {font!r} is not installed here: PDF and PNG get DejaVu Sans. Texts of "
+                f"The font {font!r} is not installed here: PDF and PNG get {instead}. Texts of "
                 f"SVG name {font!r}, and have it wherever it is installed.",
                 stacklevel=3,
             )
