@@ -352,9 +352,14 @@ def test_a_figure_is_legible(name, width, assert_legible):
 
 @pytest.mark.parametrize("width", [8.5, pytest.param(17.5, marks=pytest.mark.slow)])
 def test_the_figures_of_a_recordings_statistics_are_legible(width, assert_legible):
-    for figure in plots.recorded_statistics_figures(beside_accounts(), width_cm=width):
-        assert figure.get_size_inches()[1] < 22 / 2.54
-        assert_legible(figure)
+    rows = beside_accounts().fillna({"predicted": 0.5})
+    silent = rows.assign(predicted=rows["predicted"].mask(rows["account"] == "dyna_q"))
+    for table, is_silent in ((rows, False), (silent, True)):
+        for figure in plots.recorded_statistics_figures(table, width_cm=width):
+            assert figure.get_size_inches()[1] < 22 / 2.54
+            assert_legible(figure)
+            note = " ".join(figure.texts[0].get_text().split())
+            assert ("without a dot have no such replay" in note) == is_silent
 
 
 def test_the_figures_of_a_study_are_legible(assert_legible):

@@ -468,6 +468,9 @@ def test_a_part_of_a_maze_is_marked(ax):
 def test_an_event_is_drawn_with_its_agent(maze):
     log = simulate(maze, "episodic_control", n_steps=100).log
     ax = plots.plot_event(log, 0, width_cm=10)
+    assert "Pale line: its path, 30 moves at most." in ax.figure.texts[0].get_text().replace(
+        "\n", " "
+    )
     event = log.backups.query("event == 0 and state != next_state")
     (arrows,) = (drawn for drawn in ax.collections if isinstance(drawn, Quiver))
     assert len({*event["state"]}) <= arrows.N <= len(event)
@@ -901,6 +904,22 @@ def test_style_leaves_no_trace():
         assert mpl.rcParams["font.size"] == 7
     learning_curves_figure(reward_rate())
     assert dict(mpl.rcParams) == before
+
+
+def test_arial_is_drawn_in_a_font_of_the_same_widths(monkeypatch):
+    """Where it is not installed, but that one is."""
+
+    def nowhere(*_, **__):
+        raise ValueError
+
+    monkeypatch.setattr("analyses.plots.style.findfont", nowhere)
+    for known, drawn in ((["Liberation Sans"], "Liberation Sans"), ([], "DejaVu Sans")):
+        monkeypatch.setattr("analyses.plots.style.get_font_names", lambda known=known: known)
+        with (
+            pytest.warns(UserWarning, match=f"PDF and PNG get {drawn}."),
+            figure_style(settings={"font.family": "Arial"}),
+        ):
+            assert mpl.rcParams["font.family"] == ["Arial", drawn]
 
 
 def test_settings_of_a_user_hold_for_all_texts_and_the_style_can_be_left_off(tmp_path, painted):

@@ -65,7 +65,7 @@ def plot_event(
 ) -> Axes:
     """Draw one replay event on its world.
 
-    The agent is a square, and the path by which it came is a pale line; stars mark where episodes
+    The agent is a square, and its path, 30 moves at most, is a pale line; stars mark where episodes
     end and where the agent last received reward. If an encoder made the states, they lie at the
     mean position at which they were met, and a diamond marks those met in several places.
     Arrows point in the direction of replay, in the colour of the kind of their sequence, dark for
@@ -153,7 +153,7 @@ def plot_event(
         add_note(
             figure,
             "Arrows: moves as replayed, dark first, light last. Square: the agent. Pale line: its "
-            "path. Star: an end, or the last reward."
+            f"path, {_PATH_LENGTH} moves at most. Star: an end, or the last reward."
             + (" Dashed edge: the maze continues." if dashes else "")
             + (" Diamond: a code that was met in several places." if shared else ""),
         )

@@ -473,7 +473,9 @@ def _figure(rows: pd.DataFrame, n_columns: int, width_cm: float) -> Figure:
         "as published": (rows["published_low"] < rows["published_high"]).any(),
     }
     where = " and ".join(name for name, is_known in known.items() if is_known)
-    note = f"Bands: 95 % intervals of the value, {where}." if where else "No intervals are known."
+    note = f"Bands: 95 % intervals of the value, {where}." if where else "No value has an interval."
+    if rows["predicted"].isna().any():
+        note += " Accounts without a dot have no such replay in the task above the panel."
     n_columns = min(n_columns, len(findings))
     width_cm = min(width_cm, max(_NAMES + _WIDEST * n_columns, COLUMN_WIDTH))
     figure, axes = grid(

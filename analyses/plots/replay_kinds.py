@@ -39,6 +39,7 @@ _CHAINS = {"within_event": "within", "across_events": "across"}
 _TREES = {name for name in EXPERIMENT_ORDER if "tree" in name}
 _WHOLE = 0.9999  # of a stack that fills the axis, whose end needs no whisker
 _FEW = 30  # sequences, in whose shares chance has the larger part
+_ROW, _AXIS = 0.19, 0.55  # inches, of a learner and below the last one
 _VISIBLE = 0.005  # share of an axis that is wider than a line
 
 
@@ -114,6 +115,7 @@ def plot_replay_kinds(
     ax.set(xlim=(0, 1), ylim=(len(learners) - 0.4, -0.6), xlabel="Share of sequences")
     ax.set_xticks([0, 0.5, 1], ["0", "0.5", "1"])
     if figure := own_figure(ax):
+        figure.set_figheight(_ROW * len(learners) + _AXIS)
         add_note(
             figure,
             "Of sequences of three or more states; their number is at the right."
@@ -231,7 +233,7 @@ def replay_kinds_figure(replay_kinds: pd.DataFrame, *, width_cm: float = FULL_WI
     figure, axes = grid(
         [_described(pairs) for pairs in panels],
         fitting_columns(3, width_cm, 5.0),
-        0.19 * table["learner"].nunique() + 0.55,
+        _ROW * table["learner"].nunique() + _AXIS,
         width_cm=width_cm,
         labels_cm=3.6,
         legend=visible,

@@ -56,7 +56,6 @@ pairs = pd.MultiIndex.from_product([LEARNERS, found["kind"].cat.categories])
 counts = found.groupby(["learner", "kind"], observed=False).size()
 counts = counts.reindex(pairs, fill_value=0).rename_axis(["learner", "kind"]).rename("count")
 counts = counts.reset_index()
-counts["share"] = counts["count"] / counts.groupby("learner")["count"].transform("sum")
 shown = counts[counts.groupby("learner")["count"].transform("sum") > 0]
 save(plot_replay_kinds(shown).figure, folder / "kinds")
 silent = [name for name, log in logs.items() if not (log.backups["event"] >= 0).any()]

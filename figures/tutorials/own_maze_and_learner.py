@@ -11,7 +11,7 @@ import sys
 from pathlib import Path
 
 from analyses import classify
-from analyses.plots import figure_style, learned_graph_figure, plot_event, save
+from analyses.plots import learned_graph_figure, plot_event, save
 from replay import simulate
 from replay.worlds.mazes import from_ascii
 
@@ -141,9 +141,8 @@ for name, steps in lengths.items():
 # 157 steps, and only the sixth is as short.
 
 # %%
-with figure_style(labels={"episode_again": "Episode again"}):
-    for name, run in {"forward": forward, "backwards": reverse}.items():
-        save(plot_event(run.log, 1).figure, folder / f"second_pause_{name}")
+for name, run in {"forward": forward, "backwards": reverse}.items():
+    save(plot_event(run.log, 1).figure, folder / f"second_pause_{name}")
 sequences = {"forward": classify(forward.log), "backwards": classify(reverse.log)}
 for name, own in sequences.items():
     early = own["episode"] < 5

@@ -94,8 +94,8 @@ sequences = pd.concat(
     for (name, number), run in runs.items()
 )
 counts = sequences.groupby(["learner", "kind"], observed=False).size().rename("count").reset_index()
-counts["share"] = counts["count"] / counts.groupby("learner")["count"].transform("sum")
 save(plot_replay_kinds(counts).figure, folder / "kinds")
+counts["share"] = counts["count"] / counts.groupby("learner")["count"].transform("sum")
 novel = counts[counts["kind"] == "novel_path"].set_index("learner")["share"]
 print(novel.round(2))
 
