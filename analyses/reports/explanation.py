@@ -63,7 +63,7 @@ is no evidence for any class."""
 _PREDICTED = """Statistics of this replay beside what the account that comes first predicts for \
 it: the same moves, as many sequences in each phase and lap, seen as imperfectly. Only replay in \
 pauses counts, and what it is, not how much; a sequence is what it is in `statistics.csv` of a \
-recording. `predictions.csv` and the figure have all accounts; in the comparison of `replay \
+recording. `predictions.csv` and the figure have the others, too; in the comparison of `replay \
 recording` they ran in other mazes."""
 
 
