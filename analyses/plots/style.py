@@ -273,13 +273,11 @@ def figure_style(
             logging.getLogger("matplotlib.font_manager").addFilter(
                 lambda record: repr(font) not in record.getMessage()
             )
-            # Letters of Liberation Sans are as wide as those of Arial.
-            is_alike = font == "Arial" and "Liberation Sans" in get_font_names()
-            instead = "Liberation Sans" if is_alike else "DejaVu Sans"
-            own["font.family"] = [font, instead]
+            alike = {"Arial": "Liberation Sans"}.get(font, "")  # of the same widths
+            own["font.family"] = [font, alike if alike in get_font_names() else "DejaVu Sans"]
             warnings.warn(
-                f"The font {font!r} is not installed here: PDF and PNG get {instead}. Texts of "
-                f"SVG name {font!r}, and have it wherever it is installed.",
+                f"The font {font!r} is not installed here: PDF and PNG get "
+                f"{own['font.family'][1]}. SVG names {font!r}, for where it is installed.",
                 stacklevel=3,
             )
     before = _changes.get(_UNCHANGED)

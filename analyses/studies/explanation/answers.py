@@ -76,15 +76,12 @@ def answer(
     control_share = float(np.mean(np.isin(choice.classes[top], controls)))
     verdict = verdict_of(probability, misfit[likely], control_share, n_sequences, bool(in_part))
     # What is refused by its p of misfit is none of those between which it is undecided.
-    fitting = [f"{as_one(names[k])} ({probability[k]:.2f})" for k in likely if misfit[k] > LEVEL]
-    refused = [
-        f" {as_one(names[k])} ({probability[k]:.2f}) is refused: p of misfit "
-        f"{told_p(misfit[k], classes['n_draws'][k])}."
-        for k in likely if misfit[k] <= LEVEL
-    ]  # fmt: skip
+    named = [f"{as_one(name)} ({p:.2f})" for name, p in zip(names, probability, strict=True)]
+    p = [told_p(each, n) for each, n in zip(misfit, classes["n_draws"], strict=True)]
+    fitting = [named[k] for k in likely if misfit[k] > LEVEL]
+    refused = [f" {named[k]} is refused: p of misfit {p[k]}." for k in likely if misfit[k] <= LEVEL]
     best = np.isin(simulations.account, choice.classes[top])
     inferred = _parameters(plan, choice, choice.classes[top], tables["draws"], own)
-    set_aside = [name for name in plan.accounts if name not in choice.accounts]
     of_bits = sequences.groupby("account")["bits"].mean()
     return {
         "verdicts.csv": pd.DataFrame(
@@ -92,13 +89,13 @@ def answer(
                 {
                     "verdict": verdict, "text": VERDICTS[verdict].format(
                         name=as_one(names[top]), probability=probability[top],
-                        p=told_p(misfit[top], first["n_draws"]),
-                        fitting=", ".join(fitting), refused="".join(refused),
+                        p=p[top], fitting=", ".join(fitting), refused="".join(refused),
                         n=n_sequences, but=", and ".join(in_part), edges=_edges(inferred),
                     ),
                     "account": names[top], "probability": probability[top], "misfit": misfit[top],
                     "n_sequences": n_sequences,
-                    "silent": ", ".join(set_aside), "walk_bits": of_bits["walk"],
+                    "silent": ", ".join(k for k in plan.accounts if k not in choice.accounts),
+                    "walk_bits": of_bits["walk"],
                     "ceiling_bits": of_bits["ceiling"], "n_accounts": len(choice.accounts),
                     "n_classes": len(choice.classes), **choice.summary(),
                 }
