@@ -173,7 +173,8 @@ def test_a_name_that_is_not_there_is_told(named):
     with pytest.raises(KeyError) as told:
         named[name.upper()]
     assert f"Did you mean {name!r}" in str(told.value)
-    assert all(known in str(told.value) for known in named)
+    is_all = all(known in str(told.value) for known in named)
+    assert is_all == (len(named) <= 40) != (f"The nearest of {len(named)}: " in str(told.value))
     assert name.upper() not in named
     assert named.get(name.upper()) is None
 
