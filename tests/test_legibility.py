@@ -362,6 +362,18 @@ def test_the_figures_of_a_recordings_statistics_are_legible(width, assert_legibl
             assert ("without a dot have no such replay" in note) == is_silent
 
 
+def test_accounts_are_named_in_the_order_in_which_their_lines_end():
+    """The name of a line that ends above zero must not stand below it."""
+    _, bits, verdicts = explained()
+    bits.loc[bits["account"] == "walk", "bits"] = -6.0
+    ax = plots.explained_sequences_figure(bits, verdicts).axes[0]
+    ends = {line.get_label(): line.get_ydata()[-1] for line in ax.lines}
+    names = [text.get_text() for text in ax.get_legend().get_texts()]
+    assert sorted(names, key=ends.get, reverse=True) == names
+    assert names[-1] == "walk"
+    assert len(names) == len(ax.lines) > 3
+
+
 def test_the_figures_of_a_study_are_legible(assert_legible):
     """Six findings with the longest names, and all 42 accounts: two figures."""
     of_one = evidence().assign(study="one", source="Somebody 2024")
