@@ -1,10 +1,8 @@
 """Hierarchical generative replay: Bayes' rule, and an enumeration of all its possible draws."""
 
-import itertools
-
 import numpy as np
-import pandas as pd
 import pytest
+from fed_paths import moves_along
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
@@ -17,20 +15,9 @@ N = 6
 NAME = "hierarchical_generative"
 
 
-def table(laps):
-    """List the moves of laps, each a list of places."""
-    rows = [
-        (here, there, i == len(lap) - 2, lap[0])
-        for lap in laps
-        for i, (here, there) in enumerate(itertools.pairwise(lap))
-    ]
-    columns = ["state", "next_state", "terminated", "start_state"]
-    return pd.DataFrame(rows, columns=columns).assign(action=0, reward=0.0)
-
-
 def fed(laps, n_states=N, **params):
     """Feed laps without any replay, and return what is remembered then."""
-    kept, moves = {}, table(laps)
+    kept, moves = {}, moves_along(laps).assign(action=0)
     params = {"n_replays": 0, **params}
     sizes = {"n_states": n_states, "n_actions": 1, "params": params}
     feed(NAME, moves, **sizes, on_step=kept.__setitem__)

@@ -23,8 +23,11 @@ from replay.learners import (
     geodesic_representation,
     hierarchical_generative,
     monte_carlo,
+    multitask_preplay,
     n_step_td,
+    noisy_path_integration,
     policy_rollouts,
+    predictive_network,
     prioritized_memory_access,
     prioritized_sweeping,
     q_lambda,
@@ -87,6 +90,9 @@ LEARNERS |= {
     "hierarchical_generative": (hierarchical_generative, hierarchical_generative.Params()),
     "adaptive_attractor": (adaptive_attractor, adaptive_attractor.Params()),
     "compositional_replay": (compositional_replay, compositional_replay.Params()),
+    "noisy_path_integration": (noisy_path_integration, noisy_path_integration.Params()),
+    "predictive_network": (predictive_network, predictive_network.Params()),
+    "multitask_preplay": (multitask_preplay, multitask_preplay.Params()),
 }
 """Name -> (module, the parameters of this learner); the nine learners of the paper come first."""
 
