@@ -36,9 +36,15 @@ from analyses.plots.findings import found_accounts_figure, page_figure, study_fi
 from analyses.plots.style import label
 from analyses.studies.comparison import compare
 from analyses.studies.comparison.compare_accounts import STUDY
-from analyses.studies.comparison.identification import classified, fit, identification, mixed
+from analyses.studies.comparison.identification import (
+    classified,
+    fit,
+    identification,
+    mistaken,
+    mixed,
+)
 from analyses.studies.comparison.plan import plan_comparison, plan_rescoring
-from analyses.studies.comparison.scores import SETTINGS, agreed
+from analyses.studies.comparison.scores import SETTINGS, agreed, evidence_table
 from analyses.studies.comparison.simulated_studies import (
     Predictions,
     predictions,
@@ -94,7 +100,7 @@ def test_what_is_written(folder, tables):
     written = {
         "fit.csv", "evidence.csv", "sums.csv", "confusion.csv", "robustness.csv", "regions.csv",
         "measurements.csv", "mixtures.csv", "findings.csv", "studies.parquet", "parameters.parquet",
-        "identification.csv", "classified.csv",
+        "identification.csv", "classified.csv", "mistaken.csv",
     }  # fmt: skip
     assert names == written | {
         "manifest.json", "manifest.sha256", "tables.sha256", "figures.sha256", "report.md",
@@ -225,6 +231,49 @@ def test_an_account_fits_the_findings_that_it_predicts(tables):
     unrelated = [result.unrelated(rng) for result in known.results]
     assert fit(known._replace(results=unrelated), rng)["p"].item() < 0.1
     assert tables["fit"]["p"].between(1 / 129, 1).all()
+
+
+def test_the_distance_of_a_sum_is_in_standard_deviations_of_its_own_sums():
+    _, known = hand_made()
+    rows = fit(known, np.random.default_rng(1)).set_index("account")
+    # Shares of .2 are farther from the published .8 than those of .8, which it is one of.
+    assert abs(rows.loc["dyna_q", "distance"]) < 1.5
+    assert rows.loc["episodic_control", "distance"] > 4
+    # Its own sums have a few outliers, by surprise, so that 90 % of them span less than 3.3 sd.
+    spans = rows["expected_high"] - rows["expected_low"]
+    apart = rows["distance"] * spans / (rows["expected"] - rows["evidence"])
+    assert apart["episodic_control"] == pytest.approx(2.5, abs=1.0)
+
+
+def test_what_is_mistaken_is_told_apart_by_the_statistic_in_which_it_differs_most():
+    names = ["episodic_control", "dyna_q", "graph_walks"]
+    plan = plan_comparison(["long_track"], names, n_draws=64)
+    rng = np.random.default_rng(5)
+    # By the first statistic all are alike; by the second dyna_q differs half of the time.
+    values = {"reverse_share": rng.random((3, 64)), "ends_at_animal": rng.random((3, 64))}
+    values["ends_at_animal"][1, :32] += 1.0
+    simulated = pd.DataFrame(
+        [
+            ("long_track", name, statistic, "", value)
+            for statistic, each in values.items()
+            for name, own in zip(names, each, strict=True)
+            for value in own
+        ],
+        columns=["task", "account", "statistic", "finding", "value"],
+    )
+    confused = pd.DataFrame(
+        [[0.4, 0.6, 0.0], [0.3, 0.5, 0.2], [0.0, 0.0, 1.0]], names, pd.Index(names, name="found")
+    )
+    confused = confused.rename_axis("truth").reset_index().melt("truth", value_name="share")
+    found = mistaken(plan, simulated, confused).set_index("truth")
+    assert found["right"].tolist() == [0.4, 0.5, 1.0]
+    assert found["mistaken_for"].tolist() == ["dyna_q", "episodic_control", ""]
+    assert found.loc["dyna_q", ["statistic", "task"]].tolist() == ["ends_at_animal", "long_track"]
+    # Half of the studies of one account are in cells that the other never has. With equal odds
+    # that is 1 - (3/4) H(1/3) = .31 bits; cells of chance add some hundredths.
+    assert found.loc["dyna_q", "apart"] == pytest.approx(0.31, abs=0.12)
+    assert found.loc["episodic_control", "apart"] == pytest.approx(found.loc["dyna_q", "apart"])
+    assert np.isnan(found.loc["graph_walks", "apart"])
 
 
 def hand_made(n_draws=12):
@@ -647,7 +696,7 @@ SHIPPED = {
     name: reference_table(f"comparison/{name}")
     for name in (
         "evidence", "fit", "sums", "robustness", "confusion", "mixtures", "measurements",
-        "identification", "classified", "another_seed/sums", "wrong_places/sums",
+        "identification", "classified", "mistaken", "another_seed/sums", "wrong_places/sums",
     )
 }  # fmt: skip
 
@@ -660,6 +709,16 @@ def test_the_comparison_that_ships_adds_up():
     as_told = SHIPPED["robustness"].query("setting == 'usual'").set_index("account")
     for name in ("evidence", "evidence_of_all"):
         assert as_told[name].sub(sums[name]).abs().max() < 1e-6
+
+
+def test_the_evidence_that_ships_follows_from_the_studies_that_ship():
+    plan = plan_rescoring(TABLES)
+    known = predictions(plan, Results(TABLES).read("studies.parquet"))
+    found = evidence_table(plan, known, np.random.default_rng([plan.seed, 1]))
+    shipped = SHIPPED["evidence"].set_index(["finding", "account"])
+    found = found.set_index(["finding", "account"]).loc[shipped.index]
+    for column in ("evidence", "presence", "value", "evidence_se", "predicted", "weight"):
+        np.testing.assert_allclose(found[column], shipped[column], rtol=1e-9, err_msg=column)
 
 
 def test_the_order_in_which_tasks_and_accounts_are_named_makes_no_difference():
@@ -715,6 +774,9 @@ def told_by_the_tables():
     yield f"its sum over all findings would be {low:.0f} to {high:.0f} bits (medians)"
     yield f"are {best:.0f} to {worst:.0f} bits"
     yield f"p is above .05 for {listed(fits.index[fits['p'] > 0.05])}"
+    near = fits.loc[accounts, "distance"].nsmallest(3)
+    told_near = [f"{told(name)} ({apart:.1f})" for name, apart in near.items()]
+    yield f"Nearest to what they predict are {', '.join(told_near[:-1])} and {told_near[-1]}"
 
     settings = SHIPPED["robustness"][SHIPPED["robustness"]["setting"].isin(SETTINGS)]
     totals = settings.pivot_table("evidence_of_all", "account", "setting", sort=False)
@@ -767,6 +829,15 @@ def told_by_the_tables():
     confusion = SHIPPED["confusion"].pivot_table("share", "truth", "found")
     right = pd.Series({name: confusion.loc[name, name] for name in accounts})
     yield f"finds it in {100 * right.min():.0f} to {100 * right.max():.0f} % of simulated sets"
+    never = SHIPPED["mistaken"].set_index("truth").loc[accounts]
+    yield f"{int((never['right'] == 0).sum())} of {len(accounts)} accounts would never be found"
+    swept = never.loc["prioritized_sweeping"]
+    yield (
+        f"*Prioritized sweeping* would be found in {100 * swept['right']:.0f} %. It is mostly "
+        f"taken for {told(swept['mistaken_for'])} ({100 * swept['share_mistaken']:.0f} %). "
+        f"`{swept['statistic']}` in `{swept['task']}` would tell the two apart best "
+        f"({swept['apart']:.2f} bits"
+    )
     harder = SHIPPED["identification"].query("truth in @accounts").groupby("condition")
     found_first = (100 * harder["right"].median()).round().astype(int)
     yield f"in {found_first['with noise']} % (median) with the noise"

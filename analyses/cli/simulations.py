@@ -60,8 +60,8 @@ def compare(
         them all.
     draws : int
         Number of draws of each account's parameters from their priors.
-    findings : FILE, default the findings that ship with the toolkit
-        Your own CSV file of published findings.
+    findings : FILE, default none of your own
+        Your own CSV file of findings, which are scored beside those that ship.
     simulated : FOLDER
         A finished comparison, whose simulated studies are scored again; its tasks, accounts, draws,
         wrong places and seed are used.

@@ -31,18 +31,22 @@ _PARTS: dict[str, Look] = {
     "": {**_DOT, "label": "Diagnostic findings only", "markerfacecolor": "white"},
 }
 _ON_SUMS = (
-    "Two orders, controls in both, the best of them dashed: by all evidence, and by the values of "
-    "statistics where there is such replay at all. "
-    "Above 0: findings are more probable than under a uniform prediction. Each study has one vote. "
-    "Lines: 95 % intervals over {n} studies. Grey: 90 % of the sums over all findings if the "
-    "account were true. Diagnostic findings, which no control predicts as well as the best "
-    "account, favour accounts."
+    "Two orders, {controls}: by all evidence, and by the values of statistics where there is such "
+    "replay at all. Above 0: findings are more probable than under a uniform prediction. Each "
+    "study has one vote. Lines: 95 % intervals over studies (n = {n}). Grey: 90 % of the sums over "
+    "all findings if the account were true. Diagnostic findings, which {rival} does not predict as "
+    "well as the best account, favour accounts."
 )
+# Who is compared with the best account to say that a finding is diagnostic.
+_RIVALS = {
+    True: "a control (it does not learn)",
+    False: "a uniform prediction (no control is here)",
+}
 _OF_A_STUDY = (
     "Dots: the median prediction of an account; lines: 5 to 95 % of simulated studies. Purple "
     "diamonds: the account makes the finding more probable than a uniform prediction does; orange "
-    "circles: less. No dot: no replay. Grey: the published value, "
-    "with its error. *: the parameters of the account's authors."
+    "circles: less. No dot: no replay. Grey: the published value, with its error and that by which "
+    "studies differ. *: the parameters of the account's authors."
 )
 _NEEDED = ["finding", "study", "source", "task", "statistic", "label", "likelihood", "account"]
 _NEEDED += ["evidence", "predicted_low", "predicted", "predicted_high", "published"]
@@ -109,11 +113,11 @@ def page_figure(evidence: pd.DataFrame, sums: pd.DataFrame) -> Figure:
     ax.spines[:].set_visible(False)
     bar = figure.colorbar(image, ax=ax, location="bottom", shrink=0.4, aspect=40, pad=0.02)
     bar.set_label("Evidence beyond a uniform prediction (bits): purple for, orange against")
-    add_note(
-        figure,
-        "In brackets: findings of the study. Grey: a control, which does not learn, predicts them "
-        "as well as any account.",
+    rival = _RIVALS[bool(is_control.any())]
+    note = (
+        f"In brackets: findings of the study. Grey: {rival} predicts them as well as any account."
     )
+    add_note(figure, note)
     return figure
 
 
@@ -174,10 +178,20 @@ def sums_figure(sums: pd.DataFrame, fit: pd.DataFrame) -> Figure:
             side.axvline(best, color="0.5", linewidth=0.8, linestyle="--")
         side.set_ylim(len(rows) - 0.5, -0.5)
         side.tick_params(axis="y", length=0)
+    values.axvline(0, color="0.5", linewidth=0.5)
     values.plot(by_value["value_of_all"], y, **_DOT, markersize=3)
+    values.xaxis.set_major_locator(MaxNLocator(4))
     ax.set_xlabel("Sum of evidence over studies (bits)")
     values.set_xlabel("Values alone (bits)")
-    add_note(figure, _ON_SUMS.format(n=sums["n_studies_of_all"].max()))
+    has_controls = bool(rows["is_control"].astype(bool).any())
+    note = _ON_SUMS.format(
+        controls="controls in both, the best of them dashed"
+        if has_controls
+        else "without controls",
+        rival=_RIVALS[has_controls],
+        n=sums["n_studies_of_all"].max(),
+    )
+    add_note(figure, note)
     add_legend(figure, [{"label": "If the account were true", "color": "0.8"}, *_PARTS.values()], 3)
     return figure
 

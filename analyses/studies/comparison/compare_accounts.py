@@ -21,6 +21,7 @@ from analyses.studies.comparison.identification import (
     fit,
     identification,
     measurements,
+    mistaken,
     mixtures,
 )
 from analyses.studies.comparison.plan import Accounts, Comparison, plan_comparison, plan_rescoring
@@ -154,28 +155,29 @@ def _show(plan: Comparison, tables: Mapping[str, pd.DataFrame]) -> Iterator[Show
     )
     each = found.drop_duplicates("finding")
     n_diagnostic = int(each["diagnostic"].fillna(False).sum())
+    rival = "every control" if found["is_control"].any() else "a uniform prediction (no control)"
     yield Shown(
         "Evidence for each account, in bits against a uniform prediction (95 % over studies)",
         shown,
         "Each study has one vote. Above 0, the findings are more probable than under a uniform "
-        f"prediction. {n_diagnostic} of {len(each)} findings are diagnostic: some account "
-        "predicts them at least twice as well as every control. This selection favours accounts; "
-        "the sums of all findings do not. Evidence has two factors: whether there is such replay "
+        f"prediction. {n_diagnostic} of {len(each)} findings are diagnostic: some account predicts "
+        f"them at least twice as well as {rival}. This selection favours accounts; the sums of "
+        "all findings do not. Evidence has two factors: whether there is such replay "
         "at all, and its value if there is. A statistic that is not defined costs only the first.",
     )
     names = [name for name in sums.loc[~sums["is_control"], "account"] if "(" not in name]
     if len(names) > 1:
         yield _shown_orders(tables["robustness.csv"], names)
-    truths = []
-    for truth, rows in tables["confusion.csv"].groupby("truth", sort=False):
-        shares = dict(zip(rows["found"], rows["share"].to_numpy(float), strict=True))
-        right = shares.pop(truth)
-        other = max(shares, key=lambda name: shares[name], default="")
-        mistaken = f"{other} ({shares[other]:.0%})" if other and shares[other] > 0 else ""
-        truths.append((truth, f"{right:.0%}", mistaken))
+    truths = [
+        (row.truth, f"{row.right:.0%}", f"{row.mistaken_for} ({row.share_mistaken:.0%})",
+         f"{row.statistic} in {row.task} ({row.apart:.2f} bits)")
+        if row.mistaken_for else (row.truth, f"{row.right:.0%}", "", "")
+        for row in rows_of(tables["mistaken.csv"])
+    ]  # fmt: skip
+    columns = ["truth", "found", "mostly mistaken for", "what would tell them apart"]
     yield Shown(
         "If an account were true, would this comparison find it?",
-        pd.DataFrame(truths, columns=["truth", "found", "mostly mistaken for"]),
+        pd.DataFrame(truths, columns=columns),
     )
     if len(tables["classified.csv"]):
         yield _shown_classes(tables["classified.csv"])
@@ -197,12 +199,15 @@ def _what_was_found(plan: Comparison, sums: pd.DataFrame, fit: pd.DataFrame) -> 
     """Say whether any account fits the findings, and which ones are ahead of all controls."""
     if not len(sums):
         return "No published finding is tested in these tasks."
+    n_fitting = int((fit["p"] > _LEVEL).sum())
     told = [
         f"{plural(int(sums['n_findings_of_all'].max()), 'published finding')} in "
         f"{plural(len(plan.tasks), 'task')}, compared with {plural(plan.n_draws, 'simulated set')} "
         "of studies of each account.",
-        f"Of {len(fit)} accounts and controls, {int((fit['p'] > _LEVEL).sum()) or 'none'} fit: "
-        "studies that they simulate have sums of evidence as low as the published ones.",
+        f"{n_fitting or 'None'} of {plural(len(fit), 'account')} (controls, and accounts as "
+        f"published, included) {'fits' if n_fitting <= 1 else 'fit'}. To fit, more than "
+        f"{_LEVEL:.0%} of the sets of studies that an account simulates must have as low a sum of "
+        "evidence as the published one.",
     ]
     for name, column in _ORDERS.items():
         own = sums[~sums["account"].str.contains("(", regex=False)]
@@ -230,7 +235,7 @@ def _shown_two_orders(sums: pd.DataFrame) -> Shown:
             for row in rows_of(order)
         ]
     return Shown(
-        "Two orders, controls in both: all findings, and values where there is such replay (bits)",
+        "Two orders: by all findings, and by values where there is such replay (bits)",
         pd.DataFrame(columns),
     )
 
@@ -293,12 +298,14 @@ def _shown_fit(fit: pd.DataFrame, n_draws: int) -> Shown:
                 "account": fit["account"],
                 "found (bits)": fit["evidence"].map("{:.1f}".format),
                 "if it were true (90 %)": [f"{low:.1f} to {high:.1f}" for low, high in columns],
+                "distance (sd)": fit["distance"].map("{:.1f}".format),
                 "p": fit["p"].map("{:.3f}".format),
             }
         ),
-        f"An account fits if more than {_LEVEL:.0%} of the sets of studies that it simulates have "
-        "a sum as low as the published one (predictive p). Orders compare accounts whether they "
-        f"fit or not.{few}",
+        "p: the share of the sets of studies that an account simulates whose sum is as low as the "
+        "published one (predictive p). distance: how far the published sum is "
+        "below the mean of theirs, in their standard deviations. Orders compare accounts whether "
+        f"they fit or not.{few}",
     )
 
 
@@ -383,12 +390,15 @@ def compare_tables(plan: Comparison, results: Results) -> dict[str, pd.DataFrame
     rng = np.random.default_rng([plan.seed, 1])
     found = evidence_table(plan, known, rng)
     fits = fit(known, np.random.default_rng([plan.seed, 2]))
+    summed = sums(found, rng)
+    confused = confusion(plan, known, rng)
     return {
         "fit.csv": fits,
         "mixtures.csv": mixtures(plan, known, np.random.default_rng([plan.seed, 3])),
         "evidence.csv": found,
-        "sums.csv": sums(found, rng),
-        "confusion.csv": confusion(plan, known, rng),
+        "sums.csv": summed,
+        "confusion.csv": confused,
+        "mistaken.csv": mistaken(plan, simulated, confused),
         "identification.csv": identification(
             plan, known, fits, np.random.default_rng([plan.seed, 4])
         ),

@@ -33,30 +33,35 @@ from analyses.studies.comparison.simulated_studies import Predictions
 from replay.checks.arrays import Floats
 
 _N_NOISY = 12  # sets drawn from each account, where each has its own noise
-_N_REPLICATES = 128  # sets of findings that each account predicts
+_N_REPLICATES = 128  # sets of findings that an account predicts, at least
+_N_OF_DRAW = 8  # ... and of each simulated study, with other noise
 _BINS = 8  # cells of results, so few that each holds several studies
 _N_SHUFFLES = 20  # of accounts, whose mean information is due to chance
 
 
-def fit(predictions: Predictions, rng: np.random.Generator) -> pd.DataFrame:
+def fit(
+    predictions: Predictions, rng: np.random.Generator, n_of_draw: int = _N_OF_DRAW
+) -> pd.DataFrame:
     """Compare the sum of each account with the sums that it would have if it were true.
 
     Each set of findings is one that the account predicts: those of a simulated study, with the
     noise and the surprises that the likelihoods assume. It is scored by all other draws, as the
     real findings are by all draws. What a simulated study lacks is not reported, and has 0 bits.
     The predictive p (Box 1980, https://doi.org/10.2307/2982063) is the share of such sets whose sum
-    is as low as the real one. Draws come from the priors, since a posterior would rest on a few of
-    them, and its sets could not be scored by others.
+    is as low as the real one. Where none is, p says no more than that; the `distance` does: how
+    many standard deviations of these sums the real one lies below their mean. Draws come from the
+    priors, since a posterior would rest on a few of them, and its sets could not be scored by
+    others.
     """
     rows = []
     for name in predictions.studies[0] if predictions.rows else ():
         n_draws = len(predictions.studies[0][name].value)
-        totals = np.zeros(_N_REPLICATES)
+        totals = np.zeros(max(n_of_draw * n_draws, _N_REPLICATES))
         observed = 0.0
         for result, studies, weight in zip(*predictions[1:], strict=True):
             own = studies[name]
             observed += weight * float(evidence(result.likelihood(own)))
-            for number in range(_N_REPLICATES):
+            for number in range(len(totals)):
                 draw = number % n_draws
                 if not own.has_replay[draw]:
                     continue
@@ -68,9 +73,11 @@ def fit(predictions: Predictions, rng: np.random.Generator) -> pd.DataFrame:
         low, middle, high = np.quantile(totals, [0.05, 0.5, 0.95])
         n_as_low = int((totals <= observed + 1e-9).sum())
         # The real findings are one of the sets that are ranked, so that no p is 0.
-        p = (n_as_low + 1) / (_N_REPLICATES + 1)
-        rows.append((name, observed, low, middle, high, p))
-    columns = ["account", "evidence", "expected_low", "expected", "expected_high", "p"]
+        p = (n_as_low + 1) / (len(totals) + 1)
+        spread = totals.std()
+        distance = (totals.mean() - observed) / spread if spread > 0.0 else np.nan
+        rows.append((name, observed, low, middle, high, distance, p))
+    columns = ["account", "evidence", "expected_low", "expected", "expected_high", "distance", "p"]
     return pd.DataFrame(rows, columns=columns)
 
 
@@ -197,17 +204,8 @@ def measurements(
     `rng` shuffles accounts, to subtract the information that is due to chance.
     """
     names = list(plan.accounts)
-    of_tasks = simulated[simulated["account"].isin(names) & (simulated["finding"] == "")]
     rows = []
-    for (task, statistic), group in of_tasks.groupby(["task", "statistic"], sort=False):
-        value = group["value"].to_numpy(float)
-        account = pd.Categorical(group["account"], names).codes
-        defined = value[~np.isnan(value)]
-        # Cells of results with about as many studies each; those without replay have their own.
-        edges: Floats = np.unique(
-            np.quantile(defined, np.linspace(0, 1, _BINS + 1)[1:-1]) if len(defined) else defined
-        )
-        cell = np.where(np.isnan(value), len(edges) + 1, np.searchsorted(edges, value))
+    for (task, statistic), (account, cell) in _results(names, simulated).items():
         shared = _shared(account, cell, len(names))
         # Few studies in many cells seem to tell accounts apart even if they are all alike.
         by_chance = np.mean(
@@ -216,14 +214,68 @@ def measurements(
         # The two accounts whose results differ most, and their information, at most 1 bit.
         pair, apart = "", 0.0
         for one, other in ((k, below) for k in range(len(names)) for below in range(k)):
-            two = (account == one) | (account == other)
-            if (account == one).any() and (account == other).any():
-                bits = _shared((account[two] == one).astype(int), cell[two], 2)
-                if bits > apart + 1e-9:
-                    pair, apart = f"{names[other]}, {names[one]}", bits
+            bits = _apart(account, cell, one, other)
+            if bits > apart + 1e-9:
+                pair, apart = f"{names[other]}, {names[one]}", bits
         rows.append((task, statistic, max(float(shared - by_chance), 0.0), pair, apart))
     table = pd.DataFrame(rows, columns=["task", "statistic", "information", "most_apart", "apart"])
     return table.sort_values("information", ascending=False, kind="stable")
+
+
+def mistaken(plan: Comparison, simulated: pd.DataFrame, confused: pd.DataFrame) -> pd.DataFrame:
+    """List what each account is mostly mistaken for if it is true, and what would tell them apart.
+
+    `confused` is the table of `confusion`. The statistic is the one whose result, in one more
+    study, has the most information about which of the two is true.
+    """
+    names = list(plan.accounts)
+    results = _results(names, simulated)
+    rows = []
+    for truth, found in confused.groupby("truth", sort=False):
+        shares = dict(zip(found["found"], found["share"].to_numpy(float), strict=True))
+        right = shares.pop(truth)
+        other = max(shares, key=lambda name: shares[name], default="")
+        if not other or shares[other] == 0.0:
+            rows.append((truth, right, "", 0.0, "", "", np.nan))
+            continue
+        pair = names.index(str(truth)), names.index(other)
+        apart = {key: _apart(*result, *pair) for key, result in results.items()}
+        best = max(apart, key=lambda key: apart[key])
+        rows.append((truth, right, other, shares[other], *best, apart[best]))
+    columns = ["truth", "right", "mistaken_for", "share_mistaken", "task", "statistic", "apart"]
+    return pd.DataFrame(rows, columns=columns)
+
+
+def _results(
+    names: list[str], simulated: pd.DataFrame
+) -> dict[tuple[str, str], tuple[NDArray[Any], NDArray[Any]]]:
+    """Sort the results of simulated studies into cells, by task and statistic.
+
+    Each has the numbers of accounts, and those of cells, shape (n_studies,).
+    """
+    of_tasks = simulated[simulated["account"].isin(names) & (simulated["finding"] == "")]
+    results = {}
+    for (task, statistic), group in of_tasks.groupby(["task", "statistic"], sort=False):
+        value = group["value"].to_numpy(float)
+        defined = value[~np.isnan(value)]
+        # Cells of results with about as many studies each; those without replay have their own.
+        edges: Floats = np.unique(
+            np.quantile(defined, np.linspace(0, 1, _BINS + 1)[1:-1]) if len(defined) else defined
+        )
+        cell = np.where(np.isnan(value), len(edges) + 1, np.searchsorted(edges, value))
+        results[str(task), str(statistic)] = (
+            np.asarray(pd.Categorical(group["account"], names).codes),
+            cell,
+        )
+    return results
+
+
+def _apart(account: NDArray[Any], cell: NDArray[Any], one: int, other: int) -> float:
+    """Compute the information of a result about which of two accounts is true, in bits."""
+    two = (account == one) | (account == other)
+    if not ((account == one).any() and (account == other).any()):
+        return 0.0
+    return _shared((account[two] == one).astype(int), cell[two], 2)
 
 
 def _shared(account: NDArray[Any], cell: NDArray[Any], n_accounts: int) -> float:
@@ -301,7 +353,8 @@ def mixtures(plan: Comparison, predictions: Predictions, rng: np.random.Generato
         {str(pair): pairs[pair][number] for pair in judged}
         for number in range(len(predictions.rows))
     ]
-    p = dict(zip(judged, fit(predictions._replace(studies=studies), rng)["p"], strict=True))
+    fits = fit(predictions._replace(studies=studies), rng, n_of_draw=1)
+    p = dict(zip(judged, fits["p"], strict=True))
     rows = [
         (*pair, total[pair], total[pair] - max(alone[name] for name in pair), p.get(pair, np.nan))
         for pair in order
