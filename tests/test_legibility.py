@@ -392,7 +392,8 @@ def test_a_study_of_one_finding_is_ordered_by_its_evidence(assert_legible):
     assert figure.get_size_inches()[0] == pytest.approx(8.5 / 2.54)
     assert_legible(figure)
     (ax,) = figure.axes
-    ordered = rows.dropna(subset="predicted").sort_values("evidence", ascending=False)
+    ordered = rows.dropna(subset="predicted")
+    ordered = ordered.sort_values("evidence", ascending=False, kind="stable")
     names = [text.get_text() for text in ax.get_yticklabels()]
     assert len(names) == len(ordered) < len(rows)
     first = label(account_of(ordered["account"].iloc[0]))

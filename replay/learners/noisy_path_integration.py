@@ -35,6 +35,7 @@ References
    replay. https://arxiv.org/abs/2602.18401
 """
 
+import math
 from typing import Annotated, NamedTuple
 
 import numpy as np
@@ -154,7 +155,7 @@ def replay(params: Params, memory: Memory, pause: Pause, rng: Generator, log: Ba
             weights[i] = 0.0
             if memory.is_linked[here, i]:
                 pull = memory.visits[i] ** (0.5 * params.sharpness)
-                weights[i] = pull * np.exp(-params.adaptation * trace[i])
+                weights[i] = pull * math.exp(-params.adaptation * trace[i])
                 n_others += i != before
             trace[i] *= params.adaptation_decay
         if runs_on and before >= 0 and n_others > 0:
