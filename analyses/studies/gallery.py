@@ -364,4 +364,4 @@ def _draw_key(ax: Axes) -> None:
         Line2D([], [], marker="s", label="Agent", **nothing),
         Line2D([], [], **_STAR, label="End, with reward"),
     ]
-    ax.legend(handles=handles, loc="lower left", bbox_to_anchor=(-0.03, -0.1), fontsize=SMALL)
+    ax.legend(handles=handles, loc="lower left", bbox_to_anchor=(-0.03, -0.22), fontsize=SMALL)
