@@ -78,6 +78,21 @@ def test_a_simulation_stops_at_its_goal_though_the_track_goes_on():
     assert memory.action_values[0, 1] == pytest.approx(3.0 * 0.9**3)
 
 
+def test_beyond_an_end_nothing_is_imagined_nor_learned():
+    """The first episode ends in a place from which the second one leads to another goal."""
+    paths = [[0, 1], [1, 2]] * 10
+    _, found, memory = fed(NAME, paths, 1.0, learning_rate=1.0, n_replays=50)
+    assert memory.goals[:2].tolist() == [1, 2]
+    assert memory.goal_values[1, 0, 1] == 0.0
+    assert set(replayed(found, memory, START, 0)[0]["next_state"]) == {1}
+
+
+def test_random_moves_are_imagined_too():
+    params = {"preplay_share": 0.0, "epsilon": 1.0, "n_replays": 100}
+    _, found, memory = fed(NAME, [LEFT, RIGHT] * 20, [1.0, 0.5] * 20, **params)
+    assert set(replayed(found, memory, START, 2)[0]["next_state"]) == {3, 4, 5, 6}
+
+
 def test_experience_teaches_all_goals():
     log, _, memory = fed(NAME, [LEFT, RIGHT, LEFT], [1.0, 0.5, 1.0], learning_rate=1.0, n_replays=0)
     assert memory.goal_values[0, 3, 4] == memory.goal_values[1, 5, 6] == 1.0

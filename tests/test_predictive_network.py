@@ -93,6 +93,19 @@ def test_where_a_move_led_last_is_where_it_leads():
     assert replayed(found, memory, START, 0) == [[0, 1, 3]]
 
 
+def test_replay_ends_where_an_episode_did_and_goes_on_where_its_prediction_is_not_known():
+    # The first episode ends in a place from which the second one went on.
+    _, found, memory = fed(NAME, [[0, 2], [1, 2, 3]], heading_noise=0.0)
+    assert replayed(found, memory, START, 0) == [[0, 2]]
+    # After 0, 1 the agent went on by action 1; then the same move led to 2, which has another one.
+    moves = pd.DataFrame(
+        [(0, 0, 1, False, 0), (1, 1, 3, True, 0), (2, 2, 4, True, 2), (0, 0, 2, True, 0)],
+        columns=["state", "action", "next_state", "truncated", "start_state"],
+    ).assign(reward=0.0, terminated=False)
+    _, found, memory = fed_moves(NAME, moves, heading_noise=0.0)
+    assert replayed(found, memory, START, 0) == [[0, 2, 4]]
+
+
 def test_it_goes_on_as_the_agent_came():
     params = {"heading_noise": 0.0, "replay_at": "always"}
     _, found, memory = fed(NAME, [*CROSSING, [0, 1, 2, 3]], goes_on=True, **params)
