@@ -20,7 +20,7 @@ from analyses.recordings.decide.controls import (
 )
 from analyses.recordings.decide.scores import find_routes
 from analyses.recordings.decide.scoring import Scored, n_blocks, score_block
-from analyses.recordings.prepare.likelihood import log_likelihood
+from analyses.recordings.prepare.likelihood import log_likelihood, placeless_log_likelihood
 from analyses.recordings.prepare.session import prepare
 from analyses.recordings.prepare.travel import travel_evidence
 from analyses.recordings.prepare.travel_model import travel_model
@@ -112,6 +112,19 @@ def test_blocks_of_replay_are_no_control():
     assert len(without_replay(alone, evidence)) == 40
 
 
+def test_few_blocks_do_not_decide_where_nearly_all_events_are_replay():
+    """Of 40 events one in ten is left; at most .05 of 40 may pass, which are two of the four."""
+    chance = table(blocks=np.append([9.0, 8.0, 7.0, 6.0], [9.0] * 36), sweeps=[-1.0] * 40)
+    kept = without_replay(chance, pd.Series(np.append([-1.0] * 4, [6.0] * 36)))
+    calibration, controls = calibrate(kept)
+    assert calibration.least_evidence == np.nextafter(7.0, 9.0)
+    # With the threshold of the other half, which is 7 or 6, three of the four pass: of 40 events.
+    assert controls.set_index("control").loc["blocks", "rate"] == pytest.approx(3 / 40)
+    # All of the one event that has 8.5 reach 9.0 less often than in one of ten.
+    _, worst = tail_rates(np.append([-1.0] * 4, [8.5] * 36), kept)
+    assert worst[4:] == pytest.approx(40 / 36 * (1 / 4) * (4 / 40))
+
+
 def test_tail_rates_by_hand():
     chance = table(exchanged_cells=[0.0, 1.0, 2.0, 3.0], sweeps=[5.0, 5.0, -1.0, -1.0, np.nan])
     exchanged, worst = tail_rates([4.0, 3.0, np.nan, 1.5, -2.0], chance)
@@ -172,7 +185,8 @@ def test_evidence_is_that_of_the_model(session):
     model = travel_model(session.track, 0.005, session.travel_rates.shape[1])
     for row, counts in enumerate(session.counts):
         likelihoods = log_likelihood(counts, session.travel_rates, 0.005)
-        evidence = travel_evidence(likelihoods[None], model)
+        placeless = placeless_log_likelihood(counts[None], session.travel_rates, 0.005)
+        evidence = travel_evidence(likelihoods[None], model, placeless)
         own = found.loc[row, ["evidence", "content"]].tolist()
         assert own == pytest.approx([evidence.travel[0], evidence.content[0]], abs=1e-9)
     assert set(found["p_content"]) <= {0.25, 0.5, 0.75, 1.0}

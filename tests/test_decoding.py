@@ -6,10 +6,15 @@ from pathlib import Path
 import networkx as nx
 import numpy as np
 import pytest
+from scipy import integrate, stats
 
 from analyses.plots.decoded_event import _MOVEMENT_LOOKS
 from analyses.recordings.basics.binned_track import cut_track
-from analyses.recordings.prepare.likelihood import bayesian_posterior, log_likelihood
+from analyses.recordings.prepare.likelihood import (
+    bayesian_posterior,
+    log_likelihood,
+    placeless_log_likelihood,
+)
 from analyses.recordings.prepare.place_fields import place_fields
 from analyses.recordings.prepare.state_space_decoder import (
     CONTINUOUS,
@@ -98,6 +103,29 @@ def test_the_likelihood_is_that_of_poisson_counts(rng):
     np.testing.assert_allclose(constant - constant[:, :1], 0, atol=1e-12)
     posterior = bayesian_posterior(ours)
     np.testing.assert_allclose(posterior.sum(axis=1), 1.0)
+
+
+def test_without_places_each_cell_has_a_rate_of_its_own(rng):
+    """Beside the integral over that rate, and in any order of its spikes."""
+    rates, counts, dt = rng.gamma(2, 5, (3, 6)), rng.poisson(0.3, (2, 30, 3)), 0.005
+    ours = placeless_log_likelihood(counts, rates, dt)
+    for event, found in zip(counts, ours, strict=True):
+        expected = 0.0
+        for cell, mean in enumerate(rates.mean(axis=1)):
+
+            def at(rate, spikes=event[:, cell], mean=mean):
+                fires = (rate * dt) ** spikes.sum() * np.exp(-rate * dt * len(spikes))
+                return fires * stats.gamma.pdf(rate, 2.0, scale=mean / 2.0)
+
+            expected += np.log(integrate.quad(at, 0, np.inf, epsabs=0)[0])
+        assert found == pytest.approx(expected, abs=1e-6)
+    shuffled = rng.permuted(counts, axis=1)
+    np.testing.assert_allclose(placeless_log_likelihood(shuffled, rates, dt), ours, atol=1e-9)
+    # Where rates are the same everywhere and certain, no place and any place are alike.
+    flat, few = np.full((3, 6), 0.01), counts[:, :, :] * 0
+    assert placeless_log_likelihood(few, flat, dt) == pytest.approx(
+        log_likelihood(few[0], flat, dt).sum(axis=0)[0], abs=1e-5
+    )
 
 
 def test_rates_are_found_again():

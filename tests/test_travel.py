@@ -337,6 +337,24 @@ def test_events_do_not_depend_on_those_beside_them():
     np.testing.assert_allclose(moved, np.array(found)[:, order], atol=1e-12)
 
 
+def test_an_event_may_represent_no_place():
+    """As likely as that it represents some: with a likelihood of 0 nothing changes."""
+    model = travel_model(TRACKS["line"], DT, 8)
+    given = drawn(5, 3 * 9, 8).reshape(3, 9, 8)
+    found, never = travel_evidence(given, model), travel_evidence(given, model, [-np.inf] * 3)
+    np.testing.assert_array_equal(found, never)
+    anew = np.log(np.exp(given).mean(axis=2)).sum(axis=1)
+    travels = found.content + anew
+    for more in (-2.0, 0.0, 2.0):
+        placeless = travels + more
+        mixed = travel_evidence(given, model, placeless)
+        both = np.exp(travels) + np.exp(placeless)
+        without = np.exp(travels - found.travel) + np.exp(placeless)
+        np.testing.assert_allclose(mixed.travel, np.log(both / without), atol=1e-9)
+        without = np.exp(anew) + np.exp(placeless)
+        np.testing.assert_allclose(mixed.content, np.log(np.exp(travels) / without), atol=1e-9)
+
+
 def test_the_likelihoods_must_fit_the_model():
     model = travel_model(TRACKS["line"], DT, 8)
     with pytest.raises(ValueError, match="must have 8 columns; got 9"):

@@ -162,12 +162,8 @@ def calibrate(
         raise ValueError(
             "No event has enough active cells to be tested, so no threshold can be chosen."
         )
-    n_events = chance["event"].nunique()
     half = known["event"] % 2 == 0
-    # How many of each control there would be in place of the events, if these are a sample.
-    more = pd.Series(1.0, index=[*CONTROLS])
-    if n_found is not None:
-        more[EXCHANGED] = n_found / n_events
+    more = _in_place_of_events(chance, n_found)
     least = {
         is_even: {
             str(control): least_reached(own["evidence"], nominal / more[str(control)])
@@ -197,6 +193,20 @@ def calibrate(
         ),
         controls,
     )  # fmt: skip
+
+
+def _in_place_of_events(chance: pd.DataFrame, n_found: float | None) -> pd.Series:
+    """Return how many events of each control there would be for each candidate event.
+
+    Of what is found by chance, `chance` has a sample. Blocks are those of the events that are no
+    replay by other controls: where nearly all are, the few that are left would decide for all.
+    """
+    n_events = max(chance["event"].nunique(), 1)
+    more = pd.Series(1.0, index=[*CONTROLS])
+    more[BLOCKS] = chance.loc[chance["control"] == BLOCKS, "event"].nunique() / n_events
+    if n_found is not None:
+        more[EXCHANGED] = n_found / n_events
+    return more
 
 
 def without_replay(
@@ -245,11 +255,12 @@ def tail_rates(
     ascending = np.sort(own[known])
     n_reach = len(ascending) - np.searchsorted(ascending, own[known])
     found: dict[str, Floats] = {}
-    for control, part in chance.dropna(subset="evidence").groupby("control"):
+    tested = chance.dropna(subset="evidence")
+    number = len(ascending) * _in_place_of_events(tested, n_found)
+    for control, part in tested.groupby("control"):
         values = np.sort(part["evidence"].to_numpy(dtype=float))
         share = 1.0 - np.searchsorted(values, own[known]) / len(values)
-        number = len(ascending) if n_found is None or control != EXCHANGED else n_found
-        rate = np.minimum(share * number / n_reach, 1.0)
+        rate = np.minimum(share * number[str(control)] / n_reach, 1.0)
         # More evidence is never worse.
         order = np.argsort(own[known], kind="stable")
         rate[order] = np.minimum.accumulate(rate[order])

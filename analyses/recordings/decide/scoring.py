@@ -19,7 +19,11 @@ from analyses.recordings.decide.scores import (
     usual_scores,
 )
 from analyses.recordings.prepare.headings import outward_along
-from analyses.recordings.prepare.likelihood import bayesian_posterior, log_likelihood
+from analyses.recordings.prepare.likelihood import (
+    bayesian_posterior,
+    log_likelihood,
+    placeless_log_likelihood,
+)
 from analyses.recordings.prepare.session import Session
 from analyses.recordings.prepare.travel import stretches_of, travel_evidence, travel_posterior
 from analyses.recordings.prepare.travel_model import Travel, travel_model
@@ -173,7 +177,8 @@ def _of_spikes(
     ]
     likelihoods = log_likelihood(np.concatenate([counts, *drawn]), rates, session.time_bin)
     likelihoods = likelihoods.reshape(len(drawn) + 1, len(counts), -1)
-    found = travel_evidence(likelihoods, model)
+    placeless = placeless_log_likelihood([counts, *drawn], rates, session.time_bin)
+    found = travel_evidence(likelihoods, model, placeless)
     is_exchange = np.array(controls) == EXCHANGED
     n_as_high = np.count_nonzero(found.content[1:][is_exchange] >= found.content[0])
     places = bayesian_posterior(likelihoods[0]).reshape(len(counts), -1, track.n_bins).sum(axis=1)
@@ -189,7 +194,11 @@ def _of_spikes(
         # Events that were found by their travel are compared with what is found by chance.
         own = session.chance_counts[row :: len(session.events)]
         by_chance = [
-            travel_evidence(log_likelihood(each, rates, session.time_bin)[None], model).travel[0]
+            travel_evidence(
+                log_likelihood(each, rates, session.time_bin)[None],
+                model,
+                placeless_log_likelihood(each[None], rates, session.time_bin),
+            ).travel[0]
             for each in own
         ]
         evidence = np.append(evidence[~is_exchange], by_chance)

@@ -2,6 +2,8 @@
 
 The *evidence* for travel is the logarithm of the probability of the spikes under all three classes
 of the model (:mod:`analyses.recordings.prepare.travel_model`), less that under the first two.
+In both, it is as likely that an event represents no place at all: where each cell fires at a rate
+of its own whatever the place, movement is often found by chance.
 Stretches of travel, their sense and their places are posteriors of the same model.
 """
 
@@ -25,8 +27,9 @@ _AT_ONCE = 32  # events, which share the walk through the steps of the model
 class Evidence(NamedTuple):
     """The evidence in the spikes of events, in nats, of shape (n_events,) each."""
 
-    travel: Floats  # for travel, against places that are held or drawn anew
-    # for travel or places that are held, against places that are drawn anew in each time bin
+    travel: Floats  # for travel, against places that are held or drawn anew, or no place
+    # for travel or places that are held, against places that are drawn anew in each time bin, or no
+    # place
     content: Floats
 
 
@@ -56,10 +59,13 @@ class Stretch(NamedTuple):
     speed: float  # the mean speed of travel, in cm/s
 
 
-def travel_evidence(log_likelihoods: ArrayLike, model: Travel) -> Evidence:
+def travel_evidence(
+    log_likelihoods: ArrayLike, model: Travel, placeless: ArrayLike | None = None
+) -> Evidence:
     """Compute the evidence in events of the same length.
 
-    Likelihoods are (n_events, n_time, n_states).
+    Likelihoods are (n_events, n_time, n_states), and (n_events,) if they represent no place, which
+    is unknown where another program has decoded.
 
     Examples
     --------
@@ -74,13 +80,19 @@ def travel_evidence(log_likelihoods: ArrayLike, model: Travel) -> Evidence:
     """
     given = np.asarray(log_likelihoods, dtype=float)
     check_likelihoods(given.reshape(-1, given.shape[-1]))
+    # The other probabilities are relative to the most likely place in each time bin.
+    nowhere = np.full(len(given), -np.inf)
+    if placeless is not None:
+        nowhere = np.asarray(placeless, dtype=float) - given.max(axis=2).sum(axis=1)
     parts = [np.empty((2, 0))]
     for first in range(0, len(given), _AT_ONCE):
         emission = _emissions(given[first : first + _AT_ONCE], model)
         with_travel = _log_probability(emission, model, True)
         without = _log_probability(emission, model, False)
         anew = np.log(emission[0].mean(axis=1)).sum(axis=0)
-        parts.append(np.stack([with_travel - without, with_travel - anew]))
+        none = nowhere[first : first + _AT_ONCE]
+        travel = np.logaddexp(with_travel, none) - np.logaddexp(without, none)
+        parts.append(np.stack([travel, with_travel - np.logaddexp(anew, none)]))
     return Evidence(*np.concatenate(parts, axis=1))
 
 
