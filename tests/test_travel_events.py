@@ -10,7 +10,7 @@ from analyses.recordings.basics.settings import Judgement, Settings
 from analyses.recordings.decide.conclusions import conclude
 from analyses.recordings.decide.controls import CONTROLS, EXCHANGED
 from analyses.recordings.decide.scoring import score_block
-from analyses.recordings.prepare.likelihood import log_likelihood
+from analyses.recordings.prepare.likelihood import log_likelihood, placeless_log_likelihood
 from analyses.recordings.prepare.place_fields import running, slow_stretches
 from analyses.recordings.prepare.session import prepare
 from analyses.recordings.prepare.travel import travel_evidence
@@ -90,7 +90,8 @@ def test_what_is_found_by_chance_takes_the_place_of_exchanged_cells(session):
     rates = session.travel_rates
     model = travel_model(session.track, session.time_bin, rates.shape[1])
     likelihoods = np.array([log_likelihood(each, rates, session.time_bin) for each in three])
-    expected = travel_evidence(likelihoods, model).travel[[0, 2, 1]]
+    placeless = placeless_log_likelihood(three, rates, session.time_bin)
+    expected = travel_evidence(likelihoods, model, placeless).travel[[0, 2, 1]]
     np.testing.assert_allclose(own["evidence"].astype(float), expected)
     others = scored.chance[scored.chance["control"] != EXCHANGED]
     assert len(others) == 2 * (len(CONTROLS) - 1)
