@@ -29,7 +29,7 @@ from analyses.inference.replayed import Replayed
 from analyses.inference.simulation import in_pauses_of, simulate_misread
 from analyses.jobs import N_DRAWS_EXPLAINED
 from analyses.recordings import find_replay
-from analyses.recordings.basics.settings import Judgement
+from analyses.recordings.basics.settings import Judgement, Settings
 from analyses.recordings.prepare.recorded_experience import experience_of, proposed_ends
 from analyses.recordings.recover.known_replay import known_replay
 from analyses.recordings.recover.observe import observe
@@ -77,12 +77,12 @@ def simulated(laps, name, draws, n_draws, seed):
         yield draw, made.take(np.sort(rng.permutation(len(made.lap))[:KEPT])), rng
 
 
-def recorded(laps, true: Replayed, seed):
+def recorded(laps, true: Replayed, seed, detected_in="activity"):
     """Put sequences into spikes, each an event, and find them without knowing when they were."""
     paths = pd.DataFrame({"step": true.step, "states": true.states.arrays()})
     seen = observe(laps.animal.log, laps.graph, paths, cells=CELLS, speed=SPEED, seed=seed)
-    judgement = QUICK._replace(lap_ends=laps.ends)
-    return find_replay(replace(seen.recording, events=None), judgement=judgement, seed=1)
+    judgement, settings = QUICK._replace(lap_ends=laps.ends), Settings(detected_in=detected_in)
+    return find_replay(replace(seen.recording, events=None), settings, judgement, seed=1)
 
 
 def classified(laps, own: Replayed, bank, seed):

@@ -8,7 +8,8 @@ found in the decoded posterior of all times at which the rat is slow::
     python tests/verification/kinds_by_track.py SEED OUT.csv [N_SESSIONS]
 
 writes a row for each case as it is finished. Wrong is forward instead of reverse, or the other way
-round. In the arena, where cells have no heading, replay is right if it is found.
+round. In the arena, where cells have no heading, replay is right if it is found; there, what is
+above exchanged cells alone is counted as well.
 """
 
 import sys
@@ -20,6 +21,7 @@ from two_way_rats import TRACKS, simulate_two_way_rat
 from analyses.intervals import wilson_interval
 from analyses.recordings import Judgement, find_replay
 from analyses.recordings.basics.settings import ARENA, DETECTED_IN, Settings
+from analyses.recordings.decide.controls import EXCHANGED
 from analyses.recordings.recover.simulated_arena import simulated_arena
 
 SPEEDS = (13.0, 20.0)
@@ -51,11 +53,21 @@ def on_track(
 
 
 def in_arena(seed: int) -> pd.DataFrame:
-    """Return the true kind of each event in one arena, and again if the event is replay."""
+    """Return the true kind of each event in one arena, and again if it is above all controls.
+
+    And once more if it is above exchanged cells.
+    """
     seen = simulated_arena(N_LINES, seed=seed)
     found = find_replay(seen.recording, judgement=ARENA._replace(other_sizes=()), seed=seed)
     truth = pd.Series(["lines" if kind == "straight" else "runs" for kind in seen.kind])
-    return pd.DataFrame({"truth": truth, "named": truth.where(found.events["is_replay"])})
+    least = found.controls.set_index("control")["least_evidence"][EXCHANGED]
+    return pd.DataFrame(
+        {
+            "truth": truth,
+            "all": truth.where(found.events["is_replay"]),
+            EXCHANGED: truth.where(found.events["evidence"] >= least),
+        }
+    )
 
 
 def main() -> None:
@@ -64,25 +76,31 @@ def main() -> None:
     n_sessions = int(sys.argv[3]) if len(sys.argv) > 3 else 2
     rows: list[dict[str, object]] = []
 
-    def keep(case: dict[str, object], events: pd.DataFrame) -> None:
-        rows.append(judged(case, events["truth"], events["named"]))
+    def keep(case: dict[str, object], truth: pd.Series, named: pd.Series) -> None:
+        rows.append(judged(case, truth, named))
         pd.DataFrame(rows).to_csv(out, index=False, float_format="%.6f")
         print(rows[-1], flush=True)
 
     for name in TRACKS:
         for speed in SPEEDS:
             for around, seconds in AROUND.items():
-                case = {"maze": name, "speed": speed, "around": around, "replayed": "runs"}
+                case = {"maze": name, "speed": speed, "around": around, "replayed": "runs",
+                        "controls": "all"}  # fmt: skip
                 for source in DETECTED_IN:  # of the same rats
-                    made = [
-                        on_track(name, speed, seconds, source, seed + k) for k in range(n_sessions)
-                    ]
-                    keep(case | {"detected_in": source}, pd.concat(made))
+                    made = pd.concat(
+                        [
+                            on_track(name, speed, seconds, source, seed + k)
+                            for k in range(n_sessions)
+                        ]
+                    )
+                    keep(case | {"detected_in": source}, made["truth"], made["named"])
                 seed += n_sessions
     made = pd.concat([in_arena(seed + k) for k in range(n_sessions)])
     for replayed, events in made.groupby("truth"):
-        keep({"maze": "arena", "speed": 16.0, "around": "", "replayed": replayed,
-              "detected_in": "given"}, events)  # fmt: skip
+        for controls in ("all", EXCHANGED):
+            case = {"maze": "arena", "speed": 16.0, "around": "", "replayed": replayed}
+            case |= {"controls": controls, "detected_in": "given"}
+            keep(case, events["truth"], events[controls])
 
 
 if __name__ == "__main__":
