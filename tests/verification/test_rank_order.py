@@ -57,7 +57,7 @@ def achilles():
 
 
 def test_kinds_are_those_of_the_order_in_which_cells_fire(achilles):
-    """Some 75 of 378 bursts are replay; the criteria before found 20 of 212."""
+    """Some 77 of 378 bursts are replay; the criteria before found 20 of 212."""
     recording, peaks = achilles
     found = find_replay(recording, judgement=Judgement(other_sizes=()), seed=0)
     replays = found.events[found.events["is_replay"]]
