@@ -137,14 +137,14 @@ def _small(is_nightly):
     """
     from analyses.inference import model_choice
     from analyses.plots import style
-    from analyses.recordings.recover import known_replay, similar_paths
+    from analyses.recordings.recover import shares, similar_paths
 
     with pytest.MonkeyPatch.context() as patch:
         if not is_nightly:
             patch.setattr(style, "FigureCanvasPdf", _Unpainted)
             patch.setattr(style, "FigureCanvasAgg", _Unpainted)
             patch.setattr(similar_paths, "N_PATHS", 5)
-            patch.setattr(known_replay, "N_PATHS", 30)
+            patch.setattr(shares, "N_PATHS", 30)
             patch.setattr(model_choice, "_N_TREES", 40)
         yield
 

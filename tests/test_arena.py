@@ -19,7 +19,7 @@ from analyses.recordings.prepare.state_space_decoder import state_posterior, wal
 from analyses.recordings.prepare.visits import find_visits
 from analyses.recordings.readers import read_recording
 from analyses.recordings.readers.track_graphs import draw_track, read_track
-from analyses.recordings.recover.simulated_arena import simulated_arena
+from analyses.recordings.recover.simulated_recording import simulated_arena
 from analyses.reports import notes_of
 
 SMALL = ARENA._replace(state_size=25.0, other_sizes=(), n_shuffles=5, n_controls=3)

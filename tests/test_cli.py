@@ -27,7 +27,7 @@ from analyses.cli.terminal import PIPE_WIDTH, broken, print_frame, print_table
 from analyses.findings.accounts import ACCOUNTS
 from analyses.jobs.columns import TABLES
 from analyses.measures import STATISTICS
-from analyses.studies.brea_2018.reproduction import plan_reproduction
+from analyses.studies.brea_2018 import plan_reproduction
 from analyses.studies.changes import plan_change
 from analyses.studies.comparison.plan import plan_comparison
 from analyses.studies.demands import plan_demands

@@ -16,15 +16,15 @@ from analyses.jobs.run import run
 from analyses.recordings.basics.settings import Judgement
 from analyses.recordings.recover.simulated_recording import simulated_recording
 from analyses.studies import STUDIES, find_study
+from analyses.studies.brea_2018 import plan_reproduction
 from analyses.studies.brea_2018.reproduce import STUDY as REPRODUCTION
-from analyses.studies.brea_2018.reproduction import plan_reproduction
 from analyses.studies.changes import STUDY as CHANGES
 from analyses.studies.changes import plan_change
 from analyses.studies.comparison.compare_accounts import STUDY as COMPARISON
 from analyses.studies.comparison.plan import plan_comparison
 from analyses.studies.demands import STUDY as DEMANDS
 from analyses.studies.demands import plan_demands
-from analyses.studies.recorded_replay.plan import plan_recording
+from analyses.studies.recorded_replay import plan_recording
 from analyses.studies.recorded_replay.recorded import STUDY as RECORDING
 
 ROOT = Path(__file__).parents[1]

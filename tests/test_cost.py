@@ -11,10 +11,10 @@ from pyarrow import parquet
 from analyses.cli import studies
 from analyses.jobs import WorkCost
 from analyses.jobs.run import run
+from analyses.studies.brea_2018 import plan_reproduction
 from analyses.studies.brea_2018 import reproduced_runs as sampling
 from analyses.studies.brea_2018.reproduce import STUDY
 from analyses.studies.brea_2018.reproduced_runs import Measured, Sample, add_up, extrapolate
-from analyses.studies.brea_2018.reproduction import plan_reproduction
 from analyses.studies.comparison import simulated_studies
 from analyses.studies.comparison.compare_accounts import STUDY as COMPARISON
 from analyses.studies.comparison.plan import plan_comparison
@@ -172,7 +172,7 @@ def test_no_run_is_timed_while_its_code_is_compiled_or_loaded():
 import gc
 from numba.core.dispatcher import Dispatcher
 from analyses.studies.brea_2018 import reproduced_runs as sampling
-from analyses.studies.brea_2018.reproduction import plan_reproduction
+from analyses.studies.brea_2018 import plan_reproduction
 
 def compiled():
     every = (each for each in gc.get_objects() if isinstance(each, Dispatcher))

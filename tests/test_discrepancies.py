@@ -19,8 +19,7 @@ from typer.testing import CliRunner
 
 from analyses.jobs.results import Results
 from analyses.jobs.run import manifest, run
-from analyses.studies.brea_2018 import reproduce
-from analyses.studies.brea_2018.reproduction import plan_reproduction
+from analyses.studies.brea_2018 import plan_reproduction, reproduce
 from replay.experiments import EXPERIMENTS
 from replay.simulation import simulate
 from replay.worlds.mdp import uniform_policy

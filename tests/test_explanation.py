@@ -15,7 +15,6 @@ from scipy.stats import norm
 from analyses.findings.accounts import ACCOUNTS
 from analyses.inference import simulation
 from analyses.inference.animals import experienced_animal, replaying_animals
-from analyses.inference.conditions import given_conditions, senses_by_condition
 from analyses.inference.decoding import as_decoded
 from analyses.inference.features import MEASURES, lost_bits, measure, replay_features
 from analyses.inference.likelihood import ceiling_bits, held_out_bits, path_bits, walk_bits
@@ -27,7 +26,7 @@ from analyses.inference.model_choice import (
     classes_of,
     parameter_intervals,
 )
-from analyses.inference.replayed import Replayed
+from analyses.inference.replayed import Replayed, given_conditions, senses_by_condition
 from analyses.inference.simulation import (
     as_many,
     in_pauses_of,
@@ -42,9 +41,9 @@ from analyses.recordings import find_replay
 from analyses.recordings.basics.settings import Judgement
 from analyses.recordings.recover.simulated_recording import simulated_recording
 from analyses.sequences.sequences import Lists
-from analyses.studies.explanation import answers, identify
+from analyses.studies import explanation as planned
+from analyses.studies.explanation import answers, identify, named_accounts
 from analyses.studies.explanation import explain as explanation
-from analyses.studies.explanation import plan as planned
 from analyses.studies.explanation.answers import (
     beside_own_accounts,
     in_same_pauses,
@@ -64,7 +63,6 @@ from analyses.studies.explanation.inputs import (
     read_rewards,
     states_of_track,
 )
-from analyses.studies.explanation.plan import named_accounts
 from analyses.studies.recorded_replay.statistics import recorded_statistics
 from replay.log.backups import PHASES
 from replay.log.event_log import EventLog

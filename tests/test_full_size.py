@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from analyses.studies.brea_2018.reproduction import plan_reproduction
+from analyses.studies.brea_2018 import plan_reproduction
 from analyses.tables import KINDS
 from replay.data import reference_table
 from replay.experiments import PAPER_LEARNERS

@@ -12,7 +12,7 @@ from analyses.sequences.growing import chain_kinds
 from analyses.sequences.pauses import longest_event, replayed_moves
 from analyses.sequences.place_sequences import Detection
 from analyses.sequences.reactivations import reactivations
-from analyses.studies.brea_2018.reproduction import plan_reproduction
+from analyses.studies.brea_2018 import plan_reproduction
 from analyses.studies.changes import plan_change
 from analyses.tables import KINDS
 from replay import EventLog, feed, simulate, sweep

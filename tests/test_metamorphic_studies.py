@@ -27,7 +27,7 @@ from analyses.recordings.recover.simulated_recording import simulated_recording
 from analyses.studies.explanation.explain import plan_explanation
 from analyses.studies.explanation.inputs import read_animals
 from analyses.studies.pages import page_of_folders
-from analyses.studies.recorded_replay.plan import plan_animals, plan_recording
+from analyses.studies.recorded_replay import plan_animals, plan_recording
 from analyses.studies.recorded_replay.recorded import STUDY, STUDY_OF_SEVERAL
 from replay import MDP
 from replay.log.event_log import EventLog

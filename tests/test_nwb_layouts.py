@@ -14,9 +14,8 @@ from analyses.recordings.basics.settings import Files
 from analyses.recordings.readers import read_recording
 from analyses.recordings.readers.contents import describe_file
 from analyses.recordings.readers.nwb_data import choose_events
-from analyses.recordings.readers.nwb_units import hippocampal
-from analyses.recordings.readers.unit_expressions import choose_units
-from analyses.studies.recorded_replay.plan import read_animal
+from analyses.recordings.readers.nwb_units import choose_units, hippocampal
+from analyses.studies.recorded_replay import read_animal
 
 layouts = pytest.importorskip("nwb_layouts", reason="pynwb is not installed")
 TRACK, RUN = layouts.TRACK, layouts.RUN

@@ -10,7 +10,7 @@ from analyses.recordings.basics.binned_track import cut_track
 from analyses.recordings.basics.observed import Observed, tracked
 from analyses.recordings.basics.recording import Recording
 from analyses.recordings.basics.settings import Criteria, Judgement, Settings
-from analyses.recordings.decide.held_out import _gains as gains
+from analyses.recordings.decide.controls import _gains as gains
 from analyses.recordings.decide.scoring import score_block
 from analyses.recordings.prepare.candidate_events import (
     candidate_events,
@@ -31,8 +31,8 @@ from analyses.recordings.readers.contents import describe_file
 from analyses.recordings.recover.injection import quiet_rest
 from analyses.recordings.recover.simulated_recording import simulated_recording
 from analyses.reports.preparation import session_notes
+from analyses.studies.recorded_replay import plan_recording
 from analyses.studies.recorded_replay.animal_tables import _spikes as spikes_of
-from analyses.studies.recorded_replay.plan import plan_recording
 from replay.worlds.mdp import MDP
 from replay.worlds.tracks import make_linear_track
 

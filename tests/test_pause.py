@@ -25,7 +25,7 @@ from analyses.sequences.pauses import (
     replayed_moves,
     segments_per_episode,
 )
-from analyses.studies.brea_2018.reproduction import world_of_log
+from analyses.studies.brea_2018 import world_of_log
 from replay import simulate
 from replay.experiments import EXPERIMENTS
 from replay.log.event_log import EventLog

@@ -11,7 +11,7 @@ import typer
 from analyses.cli import app
 from analyses.findings.accounts import ACCOUNTS
 from analyses.studies import STUDIES, find_study
-from analyses.studies.brea_2018.reproduction import plan_reproduction
+from analyses.studies.brea_2018 import plan_reproduction
 
 ROOT = Path(__file__).parents[1]
 ROOMS = ("replay", "analyses", "tests", "figures", "data")

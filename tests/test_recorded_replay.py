@@ -36,8 +36,8 @@ from analyses.reports.recorded import (
     stretches_of_kinds,
 )
 from analyses.reports.text import in_markdown
+from analyses.studies.recorded_replay import plan_recording
 from analyses.studies.recorded_replay.animal_figures import read_evidence
-from analyses.studies.recorded_replay.plan import plan_recording
 from analyses.studies.recorded_replay.recorded import STUDY, Found
 from replay.files import write_checksums
 

@@ -12,8 +12,8 @@ from commands import digests, interrupt
 from analyses import classify
 from analyses.jobs.results import Results
 from analyses.jobs.run import manifest, run
+from analyses.studies.brea_2018 import plan_reproduction
 from analyses.studies.brea_2018.reproduce import STUDY
-from analyses.studies.brea_2018.reproduction import plan_reproduction
 from replay.experiments import EXPERIMENTS
 from replay.log.event_log import EventLog
 from replay.simulation import simulate

@@ -26,8 +26,8 @@ from analyses.cli.terminal import print_table, print_text, say
 from analyses.jobs.results import Part, Results
 from analyses.jobs.run import manifest, run
 from analyses.studies import draw_all
+from analyses.studies.brea_2018 import plan_reproduction
 from analyses.studies.brea_2018.reproduce import STUDY
-from analyses.studies.brea_2018.reproduction import plan_reproduction
 from replay import sources
 from replay.files import damaged_files, name_beside, write_checksums
 

@@ -12,15 +12,14 @@ from analyses.jobs.run import draw, run
 from analyses.measures import QUESTIONS, STATISTICS
 from analyses.recordings import find_replay
 from analyses.recordings.basics.settings import Judgement
-from analyses.recordings.decide.held_out import HeldOut
+from analyses.recordings.decide.controls import HeldOut
 from analyses.recordings.recover.simulated_recording import simulated_recording
 from analyses.reports.animals import BESIDE_ACCOUNTS, report_of_animals
 from analyses.reports.recorded import intervals_over
 from analyses.studies.explanation.inputs import read_animals
 from analyses.studies.pages import page_of_folders, read_decoded
-from analyses.studies.recorded_replay import recorded
+from analyses.studies.recorded_replay import plan_animals, plan_recording, recorded
 from analyses.studies.recorded_replay.animal_tables import epochs_of_all
-from analyses.studies.recorded_replay.plan import plan_animals, plan_recording
 from analyses.studies.recorded_replay.statistics import (
     LEFT_OUT,
     recorded_statistics,

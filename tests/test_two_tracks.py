@@ -33,7 +33,7 @@ from analyses.recordings.recover.cells import draw_cells
 from analyses.recordings.recover.recover import recover
 from analyses.recordings.recover.simulated_recording import simulated_two_tracks
 from analyses.reports import notes_of
-from analyses.studies.recorded_replay.plan import plan_recording
+from analyses.studies.recorded_replay import plan_recording
 from analyses.studies.recorded_replay.recorded import STUDY
 from analyses.studies.recorded_replay.statistics import recorded_statistics
 from replay.worlds.tracks import make_track_graph

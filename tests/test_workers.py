@@ -18,8 +18,8 @@ from pieces_of_work import end, fail, run, work
 
 from analyses.jobs.run import run as run_study
 from analyses.jobs.workers import n_processes
+from analyses.studies.brea_2018 import plan_reproduction
 from analyses.studies.brea_2018.reproduce import STUDY as REPRODUCTION
-from analyses.studies.brea_2018.reproduction import plan_reproduction
 
 # Drawing takes longest, and other tests draw.
 STUDY = replace(REPRODUCTION, figures={})

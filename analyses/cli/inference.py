@@ -109,9 +109,9 @@ def explain(
         The result of an earlier explanation of the same replay, with fewer accounts or draws: what
         was simulated there is not simulated again.
     """
+    from analyses.studies.explanation import check_draws
     from analyses.studies.explanation.explain import STUDY, plan_explanation
     from analyses.studies.explanation.inputs import read_animals
-    from analyses.studies.explanation.plan import check_draws
 
     check_draws(draws)  # before a recording is read
     with screen.status("Reading"):
@@ -188,13 +188,13 @@ def identifiability(
         The share of replayed sequences whose heading the cells will tell, on a track that is run
         both ways.
     """
+    from analyses.studies.explanation import check_draws
     from analyses.studies.explanation.identify import (
         STUDY,
         plan_identifiability,
         with_more_sessions,
     )
     from analyses.studies.explanation.inputs import read_protocols, states_of_track
-    from analyses.studies.explanation.plan import check_draws
     from replay.checks import check_whole
 
     if track is not None and not laps and not task:

@@ -98,7 +98,7 @@ def animate(
         The film to write, .gif or .mp4.
     """
     from analyses.plots.film import animate_pause, check_film
-    from analyses.studies.brea_2018.reproduction import world_of_log
+    from analyses.studies.brea_2018 import world_of_log
     from replay.log.worlds import read_mdp
 
     check_film(out)

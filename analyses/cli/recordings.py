@@ -79,7 +79,7 @@ def recording(
     from analyses.recordings.prepare.session import settings_for
     from analyses.recordings.readers.contents import describe_file
     from analyses.studies import find_study
-    from analyses.studies.recorded_replay.plan import plan_files
+    from analyses.studies.recorded_replay import plan_files
 
     def taken(record: Any) -> dict[str, Any]:
         return {name: chosen[name] for name in record._fields if name in chosen}

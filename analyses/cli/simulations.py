@@ -216,8 +216,8 @@ def reproduce(
         text; fixed: the code with a corrected queue; D1 or D1+D2: the text in these discrepancies
         only.
     """
+    from analyses.studies.brea_2018 import plan_reproduction
     from analyses.studies.brea_2018.reproduce import STUDY
-    from analyses.studies.brea_2018.reproduction import plan_reproduction
 
     plan = plan_reproduction(
         split(experiment),

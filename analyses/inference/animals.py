@@ -14,7 +14,6 @@ import pandas as pd
 from scipy import sparse
 from scipy.sparse import csgraph
 
-from analyses.inference.conditions import conditions_by_reward, given_conditions
 from analyses.inference.decoding import KnownReplay
 from analyses.inference.moves import (
     Headings,
@@ -24,7 +23,7 @@ from analyses.inference.moves import (
     paid_by_step,
     transitions_of,
 )
-from analyses.inference.replayed import Places, Replayed
+from analyses.inference.replayed import Places, Replayed, conditions_by_reward, given_conditions
 from analyses.sequences import RECORDED
 from analyses.sequences.reactivations import reactivations_by_run
 from analyses.sequences.sequences import Columns, Lists, Logged, log_of, of_run, runs_of

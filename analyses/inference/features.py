@@ -12,8 +12,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from analyses.inference.conditions import senses_by_condition
-from analyses.inference.replayed import Places, Replayed
+from analyses.inference.replayed import Places, Replayed, senses_by_condition
 from replay.checks.arrays import Floats
 
 MEASURES = {

@@ -40,6 +40,11 @@ _OF_TRACK, _OF_ALL_LAPS = 1.0, 5.0  # decisions that count as made before the si
 _LAPSE = 0.02  # share of decisions that may be any
 _PENALTY = 1.0  # on squares of weights, which few sequences would make very large
 _N_FOLDS = 5  # of laps
+_NEVER = -1e9  # the score of an option that does not exist
+Options = tuple[Floats, Ints, Ints]
+"""Values of each option of each choice, the option chosen, and the sequence of each choice."""
+_POWERS = np.array([0.0, 0.25, 0.5, 0.75, 1.0, 1.5, 2.0, 3.0, 4.0, 6.0, 8.0, 16.0])
+_LAPSES = np.array([0.001, 0.01, 0.02, 0.05, 0.1, 0.2, 0.3, 0.5])
 
 
 class _Steps:
@@ -174,9 +179,6 @@ def ceiling_bits(replayed: Replayed, places: Places) -> Floats:
     return found
 
 
-_NEVER = -1e9  # the score of an option that does not exist
-
-
 def _fitted(values: Floats, chosen: Ints) -> Floats:
     """Fit the weights of a choice model; the last feature marks options that do not exist."""
     n, _, n_features = values.shape
@@ -193,10 +195,6 @@ def _fitted(values: Floats, chosen: Ints) -> Floats:
 
     found = minimize(loss, np.zeros(n_features - 1), jac=True, method="L-BFGS-B")
     return np.append(found.x, 1.0)
-
-
-Options = tuple[Floats, Ints, Ints]
-"""Values of each option of each choice, the option chosen, and the sequence of each choice."""
 
 
 def _beginnings(replayed: Replayed, base: Replayed, places: Places) -> Options:
@@ -294,10 +292,6 @@ def _counts(replayed: Replayed, places: Places) -> tuple[Floats, ...]:
         np.bincount(seen.move, minlength=places.n_moves).astype(np.float64),
         np.bincount(seen.last, minlength=places.n_places).astype(np.float64),
     )
-
-
-_POWERS = np.array([0.0, 0.25, 0.5, 0.75, 1.0, 1.5, 2.0, 3.0, 4.0, 6.0, 8.0, 16.0])
-_LAPSES = np.array([0.001, 0.01, 0.02, 0.05, 0.1, 0.2, 0.3, 0.5])
 
 
 @typed

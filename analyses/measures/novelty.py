@@ -55,6 +55,9 @@ from replay.jit import kernel
 _COMPOSED = ("composed", "composed_mixed")
 _FORWARD, _BACKWARD, _NO_WAY = range(3)
 _EVERY_OTHER_BIT = 0x5555_5555_5555_5555
+_MOST_LAYOUTS = 10_000
+_NEAR_CM = 1.0  # positions are rounded, so that a turned well lies only nearly on another
+_FITS = 0.95
 
 
 def _shortcuts(replays: Replays) -> pd.DataFrame:
@@ -248,11 +251,6 @@ NOVELTY_STATISTICS: dict[str, Statistic] = {
         "forward and reverse corners that form a shortcut", _paired_shortcuts
     ),
 }
-
-
-_MOST_LAYOUTS = 10_000
-_NEAR_CM = 1.0  # positions are rounded, so that a turned well lies only nearly on another
-_FITS = 0.95
 
 
 class _Crossings(NamedTuple):

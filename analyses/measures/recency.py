@@ -73,6 +73,7 @@ _MOSTLY = 0.75
 _FEWEST = 5  # sequences expected by chance; fewer lie below their mean more often than above
 
 _BASELINE, _PAST, _FUTURE, _GOAL, _PREVIOUS_GOAL, _SEVERAL = range(6)
+_LOOK = "look"
 
 
 def _opposite_by_block(replays: Replays) -> pd.DataFrame:
@@ -280,9 +281,6 @@ RECENCY_STATISTICS: dict[str, Statistic] = {
         "sequences at rest, the side run more to the other", _more_run, phases=AT_REST
     ),
 }
-
-
-_LOOK = "look"
 
 
 def sequences_by_lap(replays: Replays) -> pd.DataFrame:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import partial
-from typing import Any, Protocol
+from typing import Any, Protocol, TypeAlias
 
 import numpy as np
 import pandas as pd
@@ -11,6 +12,7 @@ from numpy.typing import NDArray
 
 from analyses.page.runs import ShownRun, list_pieces
 from analyses.page.worlds import pack, world_of_moves
+from analyses.plots.style import label
 from analyses.recordings.basics.binned_track import BinnedTrack, linearise
 from analyses.recordings.prepare.event_evidence import Evidence, likely_path
 from analyses.sequences.experience import Experience, experienced_pieces
@@ -24,6 +26,13 @@ from replay.log.event_log import EventLog
 _TRACES = ("multiunit_rate", "field_potential", "speed")
 _LEVELS = 254  # of a trace; 255 is unknown
 _LEAST_PROBABILITY = 1e-3
+_WHOLE = ("event", "step", "location", "length")
+_JUDGED = ("evidence", "n_active", "p")
+Explained: TypeAlias = pd.DataFrame
+"""A row for each animal, account and sequence, as ``replay explain`` writes them."""
+ShownPair: TypeAlias = tuple[ShownRun, ShownRun | None]
+"""A run; and the same run counted the other way, if that makes a difference."""
+_N_ACCOUNTS = 5
 
 
 def describe_places(track: BinnedTrack) -> list[dict[str, Any]]:
@@ -107,10 +116,6 @@ def pack_evidence(evidence: Evidence, number: int) -> dict[str, Any]:
 def _coordinate(track: BinnedTrack, name: str) -> Ints:
     place = track.position[:, "xy".index(name)]
     return np.asarray(np.rint((place - place.min()) / track.square).astype(np.int64))
-
-
-_WHOLE = ("event", "step", "location", "length")
-_JUDGED = ("evidence", "n_active", "p")
 
 
 class DecodedReplay(Protocol):
@@ -261,3 +266,35 @@ def _detail(
         "path_x": course["x"].to_numpy(dtype=float),
         "path_y": course["y"].to_numpy(dtype=float),
     }
+
+
+def with_bits(pairs: list[ShownPair], explained: Explained) -> list[ShownPair]:
+    """Add the bits of an explanation of the same runs, in the same order."""
+    check_table(explained, ["animal", "account", "event", "bits"], "explained", empty=False)
+    animals = list(dict.fromkeys(explained["animal"]))
+    if len(animals) != len(pairs):
+        raise ValueError(
+            f"The explanation is of {len(animals)} animals, but the page shows {len(pairs)}: name "
+            "all results that were explained, in the same order."
+        )
+    explained_pairs: list[ShownPair] = []
+    for name, (run, other) in zip(animals, pairs, strict=True):
+        rows = explained[explained["animal"] == name]
+        if not np.isin(rows["event"], run.events["number"]).any():
+            raise ValueError(
+                f"The explanation of {name} is of other replay than the page shows: none of its "
+                "events is here."
+            )
+        # The bits of each event above those of a walk, of the best accounts.
+        summed = rows.pivot_table("bits", "event", "account", aggfunc="sum")
+        above = summed.sub(summed["walk"], axis=0).drop(columns="walk")
+        best = above.drop(columns="ceiling").mean().nlargest(_N_ACCOUNTS).index
+        shown = above[[*best, "ceiling"]].round(1)
+        values = shown.to_numpy().tolist()
+        bits = {
+            "accounts": [*map(label, best), "the ceiling"],
+            "of_event": dict(zip(map(str, shown.index.tolist()), values, strict=True)),
+        }
+        both = None if other is None else replace(other, bits=bits)
+        explained_pairs.append((replace(run, bits=bits), both))
+    return explained_pairs

@@ -15,8 +15,15 @@ import numpy as np
 from matplotlib.colors import to_hex
 from numpy.typing import NDArray
 
-from analyses.page.decoded import DecodedReplay, decoded_run, describe_places, pack_evidence
-from analyses.page.explained import Explained, ShownPair, with_bits
+from analyses.page.decoded import (
+    DecodedReplay,
+    Explained,
+    ShownPair,
+    decoded_run,
+    describe_places,
+    pack_evidence,
+    with_bits,
+)
 from analyses.page.runs import ShownRun, model_run
 from analyses.page.worlds import describe_world, pack
 from analyses.plots.style import END_COLOUR, kind_colour, label

@@ -24,6 +24,12 @@ _MOST_ROWS, _MOST_ANIMALS, _MOST_LINES = 14, 4, 4  # for which a figure has room
 _ROW, _LETTERS = 0.17, 34  # inches; letters of a name
 _CONTROL, _ACCOUNT = "#888888", "black"
 _LEVEL = 0.05  # of the p of misfit
+_N_SURPRISING = 3  # sequences with panels of their own
+_CORRIDOR, _REPLAYED, _DIVERGING = "0.9", "#aa3377", "RdBu"
+_PLACED = ("begins at ", "ends at ", "goes ")  # features of places and moves
+_MORE, _LESS = "#7b3294", "#e66101"
+_PANEL_CM, _FLATTEST = 4.0, 0.15  # height by width
+_LETTERS_A_CM, _GROUP_ROW = 2, 0.24  # of a name a cm; inches
 
 
 def _names(text: str) -> str:
@@ -212,14 +218,6 @@ def identifiability_figure(
         "sequences; accounts joined by or cannot be told apart. Numbers below 5 are omitted.",
     )
     return figure
-
-
-_N_SURPRISING = 3  # sequences with panels of their own
-_CORRIDOR, _REPLAYED, _DIVERGING = "0.9", "#aa3377", "RdBu"
-_PLACED = ("begins at ", "ends at ", "goes ")  # features of places and moves
-_MORE, _LESS = "#7b3294", "#e66101"
-_PANEL_CM, _FLATTEST = 4.0, 0.15  # height by width
-_LETTERS_A_CM, _GROUP_ROW = 2, 0.24  # of a name a cm; inches
 
 
 @drawing

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from analyses.recordings.readers import read_recording as read_recording
     from analyses.recordings.recover.observe import observe as observe
     from analyses.recordings.recover.recover import recover as recover
-    from analyses.recordings.recover.simulated_arena import simulated_arena as simulated_arena
+    from analyses.recordings.recover.simulated_recording import simulated_arena as simulated_arena
     from analyses.recordings.recover.simulated_recording import (
         simulated_recording as simulated_recording,
     )

@@ -51,6 +51,7 @@ _USUAL = {"noise": 0.1, "width": 1.0, "n_distractors": 30, "codes_per_state": 2.
 _CART_CODES = 300  # as there are no true states of the cart to count
 _DISCOUNT, _EPSILON = 0.99, 0.1
 _LAST = 0.25  # of the run counts
+_SHOWN = ["task", "encoder", "learner", "mean", "ci_low", "ci_high", "purity", "agreement"]
 
 
 def encoder_of(name: str, n_states: int, codes_per_state: float) -> Encoder | None:
@@ -200,8 +201,6 @@ def _summarise(plan: SizedPlan, results: Results) -> dict[str, pd.DataFrame]:
         "kinds_in_codes.csv": (shares / n_mazes).reset_index(),
     }
 
-
-_SHOWN = ["task", "encoder", "learner", "mean", "ci_low", "ci_high", "purity", "agreement"]
 
 STUDY = Study(
     "learned_states",

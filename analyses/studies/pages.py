@@ -30,7 +30,7 @@ from analyses.recordings.prepare.proposed_track import proposed_track
 from analyses.recordings.readers import read_positions
 from analyses.recordings.readers.track_graphs import read_track
 from analyses.reports.text import plural
-from analyses.studies.brea_2018.reproduction import log_folder, world_of_log
+from analyses.studies.brea_2018 import log_folder, world_of_log
 from analyses.studies.recorded_replay.animal_figures import read_evidence, reader_of
 from replay.checks import check_list, check_number, unknown_name
 from replay.files import check_path, inside, replacing

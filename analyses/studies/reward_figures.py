@@ -33,6 +33,34 @@ _RATES = ["learner", "phase", "time_step", "mean", "ci_low", "ci_high"]
 _REPLAY = ["learner", "phase", "period", "kind", "per_step"]
 _PERIODS = ("before", "after")
 _WIDTH = 0.75  # of the bars of a learner, in rows
+_MEMORY_COLUMNS = ["retention", "capacity", "n_transitions", "mean", "ci_low", "ci_high"]
+_MEMORY_LOOKS: dict[str, Look] = {
+    "recent_episodes": {"label": "Recent episodes", "color": "#000000", "marker": "o"},
+    "fading": {"label": "Fading trace", "color": "#999933", "marker": "s"},
+    "recent_transitions": {"label": "Recent transitions", "color": "#aa3377", "marker": "^"},
+    "valuable_transitions": {"label": "Valuable transitions", "color": "#e69f00", "marker": "D"},
+    "everything": {"label": "Everything", "color": "0.4", "linestyle": "--"},
+}
+_UNITS = {
+    "recent_episodes": "episodes",
+    "fading": "episodes",
+    "recent_transitions": "transitions",
+    "valuable_transitions": "transitions",
+}
+_MEMORY_TICKS = 4  # on the axis of capacities, whose labels would overlap
+_APART = 0.15  # of two memories of one capacity, in doublings, so that neither hides the other
+_WORLDS = {
+    "deterministic_tree_depth": "Tree, deeper",
+    "deterministic_tree_actions": "Tree, wider",
+    "stochastic_tree_depth": "Stochastic tree, deeper",
+    "stochastic_tree_actions": "Stochastic tree, wider",
+    "maze_size": "Maze, larger",
+    "stochastic_tree_branching": "Stochastic tree, more outcomes",
+    "maze_straying": "Maze, more moves stray",
+}
+_OPERATIONS = ["backups", "queue_operations", "comparisons"]
+_DEMANDS = {"words": "Words held, at most", "operations": "Operations per step"}
+_DOTS = (2.0, 14.0)  # square points, of the smallest and the largest world
 
 
 @drawing
@@ -161,24 +189,6 @@ def changes_figure(
     return figure
 
 
-_MEMORY_COLUMNS = ["retention", "capacity", "n_transitions", "mean", "ci_low", "ci_high"]
-_MEMORY_LOOKS: dict[str, Look] = {
-    "recent_episodes": {"label": "Recent episodes", "color": "#000000", "marker": "o"},
-    "fading": {"label": "Fading trace", "color": "#999933", "marker": "s"},
-    "recent_transitions": {"label": "Recent transitions", "color": "#aa3377", "marker": "^"},
-    "valuable_transitions": {"label": "Valuable transitions", "color": "#e69f00", "marker": "D"},
-    "everything": {"label": "Everything", "color": "0.4", "linestyle": "--"},
-}
-_UNITS = {
-    "recent_episodes": "episodes",
-    "fading": "episodes",
-    "recent_transitions": "transitions",
-    "valuable_transitions": "transitions",
-}
-_MEMORY_TICKS = 4  # on the axis of capacities, whose labels would overlap
-_APART = 0.15  # of two memories of one capacity, in doublings, so that neither hides the other
-
-
 @drawing
 def plot_bounded_memory(
     table: pd.DataFrame, ax: Axes = NEW, *, width_cm: float = COLUMN_WIDTH
@@ -285,20 +295,6 @@ def bounded_memory_figure(table: pd.DataFrame, *, width_cm: float = FULL_WIDTH) 
         if k < len(axes) - len(units):
             ax.set_xlabel("")
     return figure
-
-
-_WORLDS = {
-    "deterministic_tree_depth": "Tree, deeper",
-    "deterministic_tree_actions": "Tree, wider",
-    "stochastic_tree_depth": "Stochastic tree, deeper",
-    "stochastic_tree_actions": "Stochastic tree, wider",
-    "maze_size": "Maze, larger",
-    "stochastic_tree_branching": "Stochastic tree, more outcomes",
-    "maze_straying": "Maze, more moves stray",
-}
-_OPERATIONS = ["backups", "queue_operations", "comparisons"]
-_DEMANDS = {"words": "Words held, at most", "operations": "Operations per step"}
-_DOTS = (2.0, 14.0)  # square points, of the smallest and the largest world
 
 
 @drawing

@@ -36,6 +36,10 @@ SAME_PARAMETERS = {
     "replay_at": "pauses",
 }
 """Parameters that are equal for all learners that have them: 20 backups per pause, none online."""
+SHOWN_LEARNERS = ("prioritized_memory_access", "prioritized_sweeping")
+"""The default learners of `measure_typical_replay`."""
+_N_KINDS = 3  # as many panels as fit beside the maze
+_SHOWN = ["task", "learner", "kind", "length", "n_kind", "n_all"]
 
 
 def animal_seed(seed: int, animal: int) -> int:
@@ -101,13 +105,6 @@ def simulated_replays(
         for run in [run_task(task, learner, params, seed=animal_seed(seed, animal))]
     )
     return replays_of(task, runs, counts)
-
-
-SHOWN_LEARNERS = ("prioritized_memory_access", "prioritized_sweeping")
-"""The default learners of `measure_typical_replay`."""
-
-_N_KINDS = 3  # as many panels as fit beside the maze
-_SHOWN = ["task", "learner", "kind", "length", "n_kind", "n_all"]
 
 
 def typical_replays(

@@ -35,7 +35,7 @@ from rich.progress import track
 from rich.table import Table
 
 from analyses.sequences.counts import ReplayCounts
-from analyses.studies.brea_2018.reproduction import N_WINDOWS
+from analyses.studies.brea_2018 import N_WINDOWS
 from replay.experiments import EXPERIMENTS
 from replay.learners import LEARNERS, find_learner
 from replay.simulation import simulate

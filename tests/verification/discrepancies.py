@@ -31,10 +31,9 @@ from analyses.jobs import BYTES_OF_FIGURES, WorkCost
 from analyses.jobs.results import Results
 from analyses.jobs.run import manifest
 from analyses.jobs.study import Piece, Runner, Shown, Study
-from analyses.studies.brea_2018 import reproduce
+from analyses.studies.brea_2018 import Reproduction, plan_of, reproduce
 from analyses.studies.brea_2018.reproduce import learning_curves, normalise_windows, world_means
 from analyses.studies.brea_2018.reproduced_runs import estimate_cost, make_runs
-from analyses.studies.brea_2018.reproduction import Reproduction, plan_of
 from analyses.tables import in_order, in_paper_order
 from replay.experiments import DISCREPANCIES, EXPERIMENTS
 from replay.files import inside

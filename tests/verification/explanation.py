@@ -21,6 +21,12 @@ from analyses.jobs import WorkCost
 from analyses.jobs.columns import TABLES
 from analyses.jobs.results import Results
 from analyses.jobs.study import Piece, Runner, Shown, Study
+from analyses.studies.explanation import (
+    LEAST_DRAWS,
+    drawn_parameters,
+    known_parameters,
+    simulations_of,
+)
 from analyses.studies.explanation.identify import (
     IdentifiabilityPlan,
     estimate_identifiability,
@@ -28,12 +34,6 @@ from analyses.studies.explanation.identify import (
     left_out,
     plan_identifiability,
     sampled_features,
-)
-from analyses.studies.explanation.plan import (
-    LEAST_DRAWS,
-    drawn_parameters,
-    known_parameters,
-    simulations_of,
 )
 
 if TYPE_CHECKING:

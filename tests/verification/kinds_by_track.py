@@ -22,7 +22,7 @@ from analyses.intervals import wilson_interval
 from analyses.recordings import Judgement, find_replay
 from analyses.recordings.basics.settings import ARENA, DETECTED_IN, Settings
 from analyses.recordings.decide.controls import EXCHANGED
-from analyses.recordings.recover.simulated_arena import simulated_arena
+from analyses.recordings.recover.simulated_recording import simulated_arena
 
 SPEEDS = (13.0, 20.0)
 AROUND = {"": None, "30 to 60 ms": (0.03, 0.06)}

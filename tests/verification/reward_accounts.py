@@ -50,7 +50,7 @@ from analyses.jobs.results import Results
 from analyses.jobs.study import Piece, Shown, Study
 from analyses.recordings import Judgement, find_replay
 from analyses.recordings.prepare.recorded_experience import experience_of
-from analyses.studies.explanation.plan import simulated_draws
+from analyses.studies.explanation import simulated_draws
 from replay.data import reference_table
 from replay.log.event_log import EventLog
 

@@ -38,6 +38,13 @@ _LOWEST_PROBABILITY = 1e-12  # of a place that another decoder rules out: its lo
 # Of the two senses, where cells fire as if they had a heading: of 589 known stretches of
 # development .94 then had the right one, and none the wrong one.
 _LEAST_SENSE, _LEAST_HEADED = 0.95, 0.5  # probabilities
+_OF_PLACES = ("evidence",)
+_OF_POSTERIOR = (*_OF_PLACES, "continuous", *USUAL_SCORES)
+_OF_SPIKES = ("n_active", "n_spikes", *_OF_PLACES, "content", "p_content", *USUAL_SCORES)
+_Rows = list[dict[str, Any]]
+_STRETCH = ["event", "stretch", "start_time", "end_time", "share", "length", "speed"]
+_STRETCH += ["probability", "forward", "reverse", "sense", *USUAL_SCORES]
+_PATH, _CHANCE = ["event", "stretch", "time", "x", "y"], ["event", "control", "evidence"]
 
 
 class Scored(NamedTuple):
@@ -135,13 +142,6 @@ def _score(session: Session, rows: NDArray[np.integer], seed: int, usual: bool) 
         of_event = pd.Series(session.track.component[bins] + 1, index=first["event"], dtype="Int64")
         found.events["track"] = of_event.reindex(rows).to_numpy()
     return found
-
-
-_OF_PLACES = ("evidence",)
-_OF_POSTERIOR = (*_OF_PLACES, "continuous", *USUAL_SCORES)
-_OF_SPIKES = ("n_active", "n_spikes", *_OF_PLACES, "content", "p_content", *USUAL_SCORES)
-
-_Rows = list[dict[str, Any]]
 
 
 class _Decoded(NamedTuple):
@@ -275,13 +275,6 @@ def _of_places(session: Session, row: int) -> _Decoded:
         "sense": SENSES[2],
     }  # fmt: skip
     return _Decoded({}, [stretch], [path], [])
-
-
-_STRETCH = ["event", "stretch", "start_time", "end_time", "share", "length", "speed"]
-_STRETCH += ["probability", "forward", "reverse", "sense", *USUAL_SCORES]
-
-
-_PATH, _CHANCE = ["event", "stretch", "time", "x", "y"], ["event", "control", "evidence"]
 
 
 def _table(parts: _Rows, names: list[str]) -> pd.DataFrame:

@@ -36,6 +36,12 @@ from replay.files import check_file, inside, replacing
 _LARGE = 1e9  # bytes
 _COMPRESSION = 100  # zeros are compressed more, but hardly any data that were recorded
 _MOST_COMPRESSED = 2000  # no data set that was written is compressed as much
+_ARCHIVE = "https://api.dandiarchive.org/api"
+_ASSET = re.compile(r"dandi:(\d{6})(?:@([\w.]+))?/(.+\.nwb)")
+_WAIT = 30.0  # s
+_SLOWEST = 10_000  # bytes a second
+_DIGEST = 32  # bytes
+_LONGEST = 1 << 22  # bytes of a description
 
 
 class ClaimError(ValueError):
@@ -127,14 +133,6 @@ def check_contents(file: Any, name: str) -> list[str]:
         if not elsewhere and n_bytes > _MOST_COMPRESSED * item.id.get_storage_size():
             check_fits(n_bytes, f"{shown(key)} of {name}")
     return others
-
-
-_ARCHIVE = "https://api.dandiarchive.org/api"
-_ASSET = re.compile(r"dandi:(\d{6})(?:@([\w.]+))?/(.+\.nwb)")
-_WAIT = 30.0  # s
-_SLOWEST = 10_000  # bytes a second
-_DIGEST = 32  # bytes
-_LONGEST = 1 << 22  # bytes of a description
 
 
 class Remote(NamedTuple):

@@ -17,6 +17,12 @@ from replay.checks.arrays import Floats, Int32s, Ints
 from replay.log.event_log import EventLog
 
 _LOWER = 0.1  # the rate in the other heading
+SAMPLE = 0.02
+"""The time between two positions, in s, as from a camera."""
+_MOST_AWAY = 5.0  # cm, of a state from the track
+_LEAD = 0.5  # s of stillness before and after each event
+_PAUSE = 2.0  # s of stillness after each lap
+_CARRIED = 10.0  # s without position between two laps that do not join
 
 
 class Cells(NamedTuple):
@@ -130,15 +136,6 @@ def by_cell(parts: Sequence[Spikes], n_cells: int) -> tuple[Floats, ...]:
     cell = np.concatenate([part.cell for part in parts])
     order = np.lexsort((time, cell))
     return tuple(np.split(time[order], np.searchsorted(cell[order], np.arange(1, n_cells))))
-
-
-SAMPLE = 0.02
-"""The time between two positions, in s, as from a camera."""
-
-_MOST_AWAY = 5.0  # cm, of a state from the track
-_LEAD = 0.5  # s of stillness before and after each event
-_PAUSE = 2.0  # s of stillness after each lap
-_CARRIED = 10.0  # s without position between two laps that do not join
 
 
 class Sweep(NamedTuple):

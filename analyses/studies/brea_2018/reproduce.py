@@ -20,13 +20,13 @@ from analyses import intervals
 from analyses.jobs.results import Results
 from analyses.jobs.study import Shown, Study, drawn
 from analyses.measures import reward_rate
-from analyses.studies.brea_2018.reproduced_runs import estimate_cost, make_runs
-from analyses.studies.brea_2018.reproduction import (
+from analyses.studies.brea_2018 import (
     N_WINDOWS,
     Reproduction,
     log_folder,
     plan_reproduction,
 )
+from analyses.studies.brea_2018.reproduced_runs import estimate_cost, make_runs
 from analyses.tables import in_paper_order
 from replay.experiments import EXPERIMENTS
 from replay.files import inside, opened_parquet, replacing
@@ -49,6 +49,12 @@ _EVENT_LEARNERS = (
     "episodic_control",
     "monte_carlo",
 )
+_GROUP = ["experiment", "learner", "mdp", "time_step"]
+_WINDOWS = [*_GROUP, "seed", "reward_rate", "random", "optimal"]
+_CRITERION = 0.9  # normalised rate, at which a learner has learned
+_N_SINGLE = 5  # runs that are drawn as thin lines
+_N_BINS = 20
+_ROWS_OF_A_GROUP = 1 << 20  # so that a reader needs memory for few of them at once
 
 
 def _show(plan: Reproduction, tables: Mapping[str, pd.DataFrame]) -> Iterator[Shown]:
@@ -141,14 +147,6 @@ def _first_log(
         if folder.exists():
             return EventLog(*beginning(folder, n_rows))
     return None
-
-
-_GROUP = ["experiment", "learner", "mdp", "time_step"]
-_WINDOWS = [*_GROUP, "seed", "reward_rate", "random", "optimal"]
-_CRITERION = 0.9  # normalised rate, at which a learner has learned
-_N_SINGLE = 5  # runs that are drawn as thin lines
-_N_BINS = 20
-_ROWS_OF_A_GROUP = 1 << 20  # so that a reader needs memory for few of them at once
 
 
 def make_tables(plan: Reproduction, results: Results) -> dict[str, pd.DataFrame]:

@@ -25,7 +25,7 @@ from analyses.jobs.workers import scratch_folder
 from analyses.measures.reward_rate import baselines_of
 from analyses.sequences.classification import classify_parts
 from analyses.sequences.counts import CHAINS, ReplayCounts
-from analyses.studies.brea_2018.reproduction import N_WINDOWS, Reproduction, log_folder
+from analyses.studies.brea_2018 import N_WINDOWS, Reproduction, log_folder
 from analyses.tables import KINDS
 from replay.checks.arrays import Floats, Ints
 from replay.learners import find_learner
@@ -34,6 +34,15 @@ from replay.log.event_log import STEPS_PER_BLOCK, EventLog, LogBlock, window_end
 from replay.log.parquet import parts
 from replay.simulation import Run, simulate
 from replay.worlds.mazes import random_maze
+
+_WHOLE = 20_000  # steps of a run that is timed as a whole
+_LONGEST = 1_000_000  # steps of the shorter of two runs that are timed instead
+_SECONDS_OF_TABLES = 0.25  # of a learner in an experiment, and to draw what they show
+_BYTES_PER_STEP = 4  # of a log, as compressed
+_BYTES_PER_BACKUP = 10  # likewise
+_BYTES_PER_RUN = 3_000  # of its windows and counts
+_BYTES_HELD = 240  # per backup of the block that is being counted or written
+_WARM_UP = 100 * N_WINDOWS  # steps, with episodes of some length
 
 
 def make_runs(plan: Reproduction, piece: Piece) -> dict[str, pd.DataFrame | Path]:
@@ -123,16 +132,6 @@ def keep_log(
     labelled = (part.assign(**labels)[[*labels, *part.columns]] for part in sequences)
     write_parts(labelled, folder / "sequences.parquet")
     return result
-
-
-_WHOLE = 20_000  # steps of a run that is timed as a whole
-_LONGEST = 1_000_000  # steps of the shorter of two runs that are timed instead
-_SECONDS_OF_TABLES = 0.25  # of a learner in an experiment, and to draw what they show
-_BYTES_PER_STEP = 4  # of a log, as compressed
-_BYTES_PER_BACKUP = 10  # likewise
-_BYTES_PER_RUN = 3_000  # of its windows and counts
-_BYTES_HELD = 240  # per backup of the block that is being counted or written
-_WARM_UP = 100 * N_WINDOWS  # steps, with episodes of some length
 
 
 class Sample(NamedTuple):

@@ -42,6 +42,8 @@ if TYPE_CHECKING:
 _LEVEL = 0.05  # of the predictive p, below which an account does not fit
 _N_FIRST = 4  # accounts of each order that are printed
 _MOST_OWN = 5  # findings of one's own that are printed; the tables have all
+_ORDERS = {"by all findings": "evidence_of_all", "by values": "value_of_all"}
+"""The name of an order of accounts -> the column of sums by which they are ordered."""
 
 
 class Compared(Kept, dict[str, pd.DataFrame]):
@@ -189,10 +191,6 @@ def _show(plan: Comparison, tables: Mapping[str, pd.DataFrame]) -> Iterator[Show
             apart=best["apart"].map("{:.2f} bits".format),
         ).rename(columns={"most_apart": "separates best"}),
     )
-
-
-_ORDERS = {"by all findings": "evidence_of_all", "by values": "value_of_all"}
-"""The name of an order of accounts -> the column of sums by which they are ordered."""
 
 
 def _what_was_found(plan: Comparison, sums: pd.DataFrame, fit: pd.DataFrame) -> str:

@@ -37,6 +37,15 @@ _N_REPLICATES = 128  # sets of findings that an account predicts, at least
 _N_OF_DRAW = 8  # ... and of each simulated study, with other noise
 _BINS = 8  # cells of results, so few that each holds several studies
 _N_SHUFFLES = 20  # of accounts, whose mean information is due to chance
+WALK = "graph_walks"
+"""The control that accounts are mixed with."""
+_GOLDEN = (5**0.5 - 1) / 2  # multiples of it, modulo 1, fill the interval evenly
+_HALF = 0.5  # of the sequences, from which a part has statistics that are no shares
+_N_FIRST = 10  # pairs whose fit is judged
+_LEAST_DRAWS = 8  # of each account, for a calibration
+_N_REPEATS = 4  # of each simulated study, with other noise
+_UNDEFINED = -9.0  # outside of all ranges
+_COLUMNS = ["study", "found", "probability", "p", "recovered", "calibration_error"]
 
 
 def fit(
@@ -290,14 +299,6 @@ def _shared(account: NDArray[Any], cell: NDArray[Any], n_accounts: int) -> float
     return min(bits, float(np.log2(len(table))))
 
 
-WALK = "graph_walks"
-"""The control that accounts are mixed with."""
-
-_GOLDEN = (5**0.5 - 1) / 2  # multiples of it, modulo 1, fill the interval evenly
-_HALF = 0.5  # of the sequences, from which a part has statistics that are no shares
-_N_FIRST = 10  # pairs whose fit is judged
-
-
 def mixed(one: Studies, other: Studies, share: Floats, *, are_shares: bool) -> Studies:
     """Mix simulated studies draw by draw; `share` of the sequences come from the other one.
 
@@ -379,12 +380,6 @@ def _total(predictions: Predictions, studies: list[Studies]) -> float:
         for result, each in zip(predictions.results, studies, strict=True)
     ]
     return float(predictions.weight @ bits) if bits else 0.0
-
-
-_LEAST_DRAWS = 8  # of each account, for a calibration
-_N_REPEATS = 4  # of each simulated study, with other noise
-_UNDEFINED = -9.0  # outside of all ranges
-_COLUMNS = ["study", "found", "probability", "p", "recovered", "calibration_error"]
 
 
 def classified(

@@ -33,6 +33,15 @@ _N_RESAMPLED_STUDIES = 2000  # sets of studies, for intervals
 
 Draws = Callable[[Sequence[Mapping[str, Parameter]]], Ints]
 """Chooses draws by their parameters."""
+_FACTORS = ("presence", "value")
+_EVIDENCE = ["finding", "study", "account", "is_control", "as_published", "evidence"]
+_EVIDENCE += ["presence", "value", "evidence_se", "weight", "diagnostic", "caveat"]
+_CAVEATS = {"no p was read": "p assumed", "no sequences": "content without sequence"}
+"""What the note of a finding says -> how its row is marked."""
+_INTERVAL = (0.025, 0.975)  # quantiles of 95 % of resampled sums
+_LEAST_STUDIES = 2  # for an interval
+_LEFT_OUT = ("evidence", "evidence_of_all", "ahead_of_all", "ahead_low_of_all", "ahead_high_of_all")
+_SUMMED = ["evidence", "evidence_se", "presence", "value", "n_studies", "n_findings"]
 
 
 class _Setting(NamedTuple):
@@ -67,7 +76,6 @@ def _shell(**wanted: tuple[Parameter | None, ...]) -> Draws:
     return chosen
 
 
-_FACTORS = ("presence", "value")
 _ALL = _Setting(is_joint=True, factors=_FACTORS, leaves_agreed=True, with_walks=True)
 
 SETTINGS = {
@@ -97,14 +105,6 @@ SETTINGS = {
     "first half of the draws": _Setting(draws=_half(0)),
     "second half of the draws": _Setting(draws=_half(1)),
 }
-_EVIDENCE = ["finding", "study", "account", "is_control", "as_published", "evidence"]
-_EVIDENCE += ["presence", "value", "evidence_se", "weight", "diagnostic", "caveat"]
-_CAVEATS = {"no p was read": "p assumed", "no sequences": "content without sequence"}
-"""What the note of a finding says -> how its row is marked."""
-_INTERVAL = (0.025, 0.975)  # quantiles of 95 % of resampled sums
-_LEAST_STUDIES = 2  # for an interval
-_LEFT_OUT = ("evidence", "evidence_of_all", "ahead_of_all", "ahead_low_of_all", "ahead_high_of_all")
-_SUMMED = ["evidence", "evidence_se", "presence", "value", "n_studies", "n_findings"]
 
 
 def evidence_table(plan: Comparison, known: Predictions, rng: np.random.Generator) -> pd.DataFrame:

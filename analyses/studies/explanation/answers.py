@@ -17,7 +17,6 @@ import numpy as np
 import pandas as pd
 
 from analyses.inference.animals import FEW_SEQUENCES, ReplayingAnimal
-from analyses.inference.conditions import senses_by_condition
 from analyses.inference.features import (
     PLACED,
     UNKNOWN,
@@ -34,14 +33,14 @@ from analyses.inference.model_choice import (
     class_name,
     parameter_intervals,
 )
-from analyses.inference.replayed import Replayed
+from analyses.inference.replayed import Replayed, senses_by_condition
 from analyses.inference.simulation import as_many
 from analyses.jobs.columns import TABLES
 from analyses.measures import QUESTIONS, STATISTICS
 from analyses.measures.animals import replays_of
 from analyses.reports.explanation import LEVEL, VERDICTS, as_one, told_p
 from analyses.reports.text import rows_of
-from analyses.studies.explanation.plan import ExplanationPlan, known_parameters, simulations_of
+from analyses.studies.explanation import ExplanationPlan, known_parameters, simulations_of
 from analyses.studies.recorded_replay.statistics import task_of_track
 from replay.checks.arrays import Floats
 from replay.log.backups import PHASES
@@ -50,6 +49,14 @@ from replay.log.event_log import EventLog
 SURE = 0.9
 _N_MISFITS, _TINY = 8, 1e-9  # of places and moves, and of others
 _LEAST_OF_CEILING = 0.1
+_OF_CONTENT = {
+    name: each
+    for question, statistics in QUESTIONS.items()
+    if question not in ("order", "rates")
+    for name, each in statistics.items()
+}
+_LEAST_ANIMALS = 10  # of an account, for an interval
+_PAUSES = [PHASES.index(name) for name in ("start", "episode_end", "rest")]
 
 
 def answer(
@@ -337,16 +344,6 @@ def group_of(
             "equal": found.equal, "n_animals": len(evidence),
         }
     )  # fmt: skip
-
-
-_OF_CONTENT = {
-    name: each
-    for question, statistics in QUESTIONS.items()
-    if question not in ("order", "rates")
-    for name, each in statistics.items()
-}
-_LEAST_ANIMALS = 10  # of an account, for an interval
-_PAUSES = [PHASES.index(name) for name in ("start", "episode_end", "rest")]
 
 
 def in_same_pauses(made: Replayed, seen: Replayed, rng: np.random.Generator) -> Replayed:

@@ -29,10 +29,9 @@ from analyses.jobs.columns import TABLES
 from analyses.jobs.results import Results
 from analyses.jobs.run import Kept, manifest, run_in_scratch
 from analyses.jobs.study import MOST, Piece, Runner, Shown, Study
-from analyses.recordings.recover.known_replay import known_replay
+from analyses.recordings.recover.shares import known_replay
 from analyses.reports.explanation import no_predictions, report_of_explanation
-from analyses.studies.explanation.answers import answer, group_of, in_same_pauses, statistics_of
-from analyses.studies.explanation.plan import (
+from analyses.studies.explanation import (
     LEAST_SHARE,
     ExplanationPlan,
     check_draws,
@@ -40,6 +39,7 @@ from analyses.studies.explanation.plan import (
     named_accounts,
     simulated_draws,
 )
+from analyses.studies.explanation.answers import answer, group_of, in_same_pauses, statistics_of
 from replay.checks import check_number, check_whole, known_arguments
 from replay.files import replacing
 from replay.jit import working_seconds
@@ -59,6 +59,7 @@ _COLUMNS = {
     )
 }  # fmt: skip
 """File -> its columns; in the order of `Explanation`."""
+_PIECES = ("features", "bits", "draws", "statistics")
 
 
 class _Tables(NamedTuple):
@@ -322,9 +323,6 @@ def _summarise(plan: ExplanationPlan, results: Results) -> dict[str, pd.DataFram
         claims = {name: (each.source, each.claim) for name, each in plan.accounts.items()}
         beside.write_text(report_of_explanation(found, notes, claims), "utf-8")
     return found
-
-
-_PIECES = ("features", "bits", "draws", "statistics")
 
 
 def _show(plan: ExplanationPlan, tables: Mapping[str, pd.DataFrame]) -> Iterable[Shown]:

@@ -27,8 +27,7 @@ from analyses.jobs.results import Results
 from analyses.jobs.study import Piece, Runner, Shown, Study, drawn
 from analyses.reports.explanation import LEVEL
 from analyses.sequences.sequences import Lists
-from analyses.studies.explanation.answers import SURE
-from analyses.studies.explanation.plan import (
+from analyses.studies.explanation import (
     LEAST_DRAWS,
     LEAST_SHARE,
     check_draws,
@@ -39,6 +38,7 @@ from analyses.studies.explanation.plan import (
     simulated_draws,
     simulations_of,
 )
+from analyses.studies.explanation.answers import SURE
 from replay.checks import check_number, check_whole
 from replay.jit import working_seconds
 from replay.log.event_log import EventLog
@@ -50,6 +50,9 @@ _SAMPLES = 3  # of the sequences of each simulated animal
 _GROUPS = (3, 10)  # animals
 _MOST_KEPT = 1000  # sequences of a draw, more than any number that is asked for by default
 _SECONDS_OF_ANIMALS = 0.006  # of one account in the trees
+_TASKS = ("gupta_2t", "w_track", "barrier_arena", "linear_track", "eight_arm")
+_USUAL_DRAWS = 32  # half of those of an explanation
+_MOVES = ("state", "action", "reward", "next_state", "terminated", "truncated")
 
 
 class IdentifiabilityPlan(NamedTuple):
@@ -316,10 +319,6 @@ def _time_draws(plan: IdentifiabilityPlan, account: str) -> tuple[str, float]:
     return account, max(working_seconds() - begin, 0.0) / 2
 
 
-_TASKS = ("gupta_2t", "w_track", "barrier_arena", "linear_track", "eight_arm")
-_USUAL_DRAWS = 32  # half of those of an explanation
-
-
 def laps_of_task(name: str, seed: int) -> ReplayingAnimal:
     """Run the laps of a task with an animal that does not replay, in the states of the task."""
     run = replay_laps(give_laps(name, seed=seed), "q_learning")
@@ -362,9 +361,6 @@ def with_more_sessions(
         found[more] = experienced_animal(log, name=more, heading_share=animal.heading_share)
         counted[more] = n_sessions
     return found, counted
-
-
-_MOVES = ("state", "action", "reward", "next_state", "terminated", "truncated")
 
 
 STUDY = Study(

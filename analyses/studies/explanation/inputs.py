@@ -13,9 +13,9 @@ import numpy as np
 import pandas as pd
 
 from analyses.inference.animals import ReplayingAnimal, experienced_animal, replaying_animals
-from analyses.inference.conditions import check_conditions
 from analyses.inference.decoding import KnownReplay
 from analyses.inference.moves import check_rewards
+from analyses.inference.replayed import check_conditions
 from analyses.recordings.basics.arena import world_of
 from analyses.recordings.basics.settings import Judgement
 from analyses.recordings.prepare.recorded_experience import experience_of

@@ -76,20 +76,20 @@ from analyses.reports.recorded import (
     intervals_over,
     replay_by_chance,
 )
-from analyses.studies.recorded_replay.animal_figures import DRAWINGS, of_all, of_each_animal
-from analyses.studies.recorded_replay.animal_tables import (
-    analyse,
-    epochs_of_all,
-    landmarks_of,
-    write_track,
-)
-from analyses.studies.recorded_replay.plan import (
+from analyses.studies.recorded_replay import (
     EVENTS,
     AnimalsPlan,
     RecordingPlan,
     cost_of,
     plan_animals,
     plan_recording,
+)
+from analyses.studies.recorded_replay.animal_figures import DRAWINGS, of_all, of_each_animal
+from analyses.studies.recorded_replay.animal_tables import (
+    analyse,
+    epochs_of_all,
+    landmarks_of,
+    write_track,
 )
 from analyses.studies.recorded_replay.statistics import (
     beside_predictions,
