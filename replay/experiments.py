@@ -9,8 +9,7 @@ the text describes, ``variant("D1")`` follows the text in D1 only.
 
 References
 ----------
-.. [1] Brea (2018), Is prioritized sweeping the better episodic control?
-   https://arxiv.org/abs/1711.06677
+.. [1] Brea (2018). https://arxiv.org/abs/1711.06677
 """
 
 from __future__ import annotations
@@ -269,13 +268,7 @@ def find_experiment(name: str) -> Experiment:
 
 
 def find_variant(name: str) -> tuple[str, ...]:
-    """List the discrepancies in which a variant follows the text.
-
-    Examples
-    --------
-    >>> find_variant("fixed"), find_variant("D1+D2")
-    (('D13',), ('D1', 'D2'))
-    """
+    """List the discrepancies in which a variant follows the text."""
     names = VARIANTS.get(name, tuple(name.split("+")))
     if not set(names) <= set(DISCREPANCIES):
         raise ValueError(

@@ -267,13 +267,7 @@ def is_all(names: Sequence[str]) -> bool:
 
 
 def read_part(text: str | None) -> Part | None:
-    """Read the option ``--pieces``.
-
-    Examples
-    --------
-    >>> read_part("3/8")
-    Part(number=3, n_parts=8)
-    """
+    """Read the option ``--pieces``."""
     from analyses.jobs.results import Part
     from replay.checks import shown
 
@@ -289,13 +283,7 @@ def read_part(text: str | None) -> Part | None:
 
 
 def read_learners(texts: Sequence[str]) -> dict[str, tuple[str, dict[str, Any]]]:
-    """Read learners and their parameters from the command line.
-
-    Examples
-    --------
-    >>> read_learners(["dyna_q", "dyna_q n_replays=5"])
-    {'dyna_q': ('dyna_q', {}), 'dyna_q n_replays=5': ('dyna_q', {'n_replays': 5})}
-    """
+    """Read learners and their parameters from the command line."""
     from analyses.tables import learner_label, read_settings
     from replay.learners import LEARNERS, find_learner
 

@@ -54,13 +54,7 @@ def plain(text: str) -> str:
 
 
 def broken(text: str, width: int) -> str:
-    """Wrap the lines of a text between words.
-
-    Examples
-    --------
-    >>> broken("Replay is in /a/long/path", 12).splitlines()
-    ['Replay is in', '/a/long/path']
-    """
+    """Wrap the lines of a text between words."""
     wrapper = textwrap.TextWrapper(width, break_long_words=False, break_on_hyphens=False)
     lines = (wrapper.wrap(line) or [""] for line in plain(text).split("\n"))
     return "\n".join(part for parts in lines for part in parts)

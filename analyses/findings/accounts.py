@@ -139,17 +139,6 @@ def replay_of_control(
     `pauses` has `step` (the last completed one, -1 before the first) and `phase`, in order; `graph`
     has the places, numbered from 0, whose edges may be `impossible`. One row per event is returned:
     `step, phase, states`, the form of paths in `analyses.place_sequences`.
-
-    Examples
-    --------
-    >>> log = EventLog({"steps": {"state": [0, 1], "next_state": [1, 2],
-    ...                           "terminated": [False, True]}})
-    >>> pauses = pd.DataFrame({"step": [1], "phase": ["episode_end"]})
-    >>> params = {"most_places": 3, "share_of_pauses": 1.0}
-    >>> replayed = replay_of_control(CONTROLS["shuffled_laps"], params, log, pauses,
-    ...     nx.path_graph(3), np.random.default_rng(1))
-    >>> set(replayed["states"][0]) <= {0, 1, 2}
-    True
     """
     steps, n_places = log.columns("steps"), graph.number_of_nodes()
     all_moves = [np.array(sorted(graph.adj[place]), dtype=np.int64) for place in range(n_places)]
@@ -254,15 +243,7 @@ as episodic control: the last episode backwards."""
 
 
 def find_account(name: str) -> Account:
-    """Look up an account; parameters that follow its name are fixed, and have no prior.
-
-    Examples
-    --------
-    >>> find_account("sfma").source
-    'Diekmann & Cheng 2023'
-    >>> find_account("prioritized_sweeping priority=need").fixed
-    {'priority': 'need'}
-    """
+    """Look up an account; parameters that follow its name are fixed, and have no prior."""
     own, settings = read_learner_label(name)
     if own not in ACCOUNTS:
         raise unknown_name("account of replay", own, ACCOUNTS)
@@ -291,12 +272,6 @@ def draw_settings(
     """Draw all parameters of an account from their priors.
 
     One dict per draw, with the fixed parameters; all others keep the learner's defaults.
-
-    Examples
-    --------
-    >>> rng = np.random.default_rng(0)
-    >>> [sorted(each) for each in draw_settings(ACCOUNTS["episodic_control"], 2, rng)]
-    [['discount'], ['discount']]
     """
     for drawn in draw_parameters(account.priors, n_draws, rng):
         yield {**account.fixed, **drawn}

@@ -112,13 +112,7 @@ class Studies(NamedTuple):
 
 
 def statistic_range(statistic: str) -> tuple[float, float]:
-    """Return the range of a statistic, in which all values are equally probable a priori.
-
-    Examples
-    --------
-    >>> statistic_range("reverse_share"), statistic_range("changed_end_reverse")
-    ((0.0, 1.0), (-2.0, 2.0))
-    """
+    """Return the range of a statistic, in which all values are equally probable a priori."""
     found = STATISTICS[statistic]
     return (0.0, 1.0) if found.is_share else found.span
 

@@ -69,13 +69,7 @@ class LogUniform(NamedTuple):
 
 
 class WholeNumber(NamedTuple):
-    """A log-uniform distribution of whole numbers from `low`, at least 1, to `high`, included.
-
-    Examples
-    --------
-    >>> [WholeNumber(1, 8, "as an example").quantile(share) for share in (0.0, 0.5, 0.999)]
-    [1, 3, 8]
-    """
+    """A log-uniform distribution of whole numbers from `low`, at least 1, to `high`, included."""
 
     low: int
     high: int
@@ -87,13 +81,7 @@ class WholeNumber(NamedTuple):
 
 
 class OneOf(NamedTuple):
-    """A few `values`, all equally probable.
-
-    Examples
-    --------
-    >>> [OneOf((False, True), "as an example").quantile(share) for share in (0.0, 0.6)]
-    [False, True]
-    """
+    """A few `values`, all equally probable."""
 
     values: tuple[Parameter, ...]
     reason: str
@@ -130,13 +118,6 @@ def draw_parameters(
     """Draw sets of parameters that fill the space of their priors evenly.
 
     A scrambled Halton sequence. Parameters that keep the learner's default are left out of a set.
-
-    Examples
-    --------
-    >>> rng = np.random.default_rng(0)
-    >>> drawn = draw_parameters({"discount": Uniform(0.0, 1.0, "any")}, 4, rng)
-    >>> sorted(int(4 * each["discount"]) for each in drawn)
-    [0, 1, 2, 3]
     """
     check_whole("n_draws", n_draws, at_least=1)
     for name, prior in priors.items():

@@ -174,13 +174,7 @@ def questions(table: pd.DataFrame) -> pd.DataFrame:
 
 
 def as_share(table: pd.DataFrame) -> pd.Series[float]:
-    """Return the values of findings, with percentages converted to shares.
-
-    Examples
-    --------
-    >>> as_share(pd.DataFrame({"value": [7.37, 0.49], "unit": ["%", "fraction"]})).tolist()
-    [0.0737, 0.49]
-    """
+    """Return the values of findings, with percentages converted to shares."""
     shares = (table["value"] / 100).round(12)
     return table["value"].where(~table["unit"].str.startswith("%", na=False), shares)
 

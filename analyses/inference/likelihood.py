@@ -17,8 +17,7 @@ power needs no units; 0 is random choice, and a large one the choice of the grea
 
 References
 ----------
-.. [1] Rabiner (1989), A tutorial on hidden Markov models and selected applications in speech
-   recognition. https://doi.org/10.1109/5.18626
+.. [1] Rabiner (1989). https://doi.org/10.1109/5.18626
 """
 
 from __future__ import annotations
@@ -67,20 +66,6 @@ def path_bits(
 
     `simulated` is what an account replays. A share `wrong_places` of the animal's places may be any
     place instead of the one that was replayed.
-
-    Examples
-    --------
-    An account that always replays the same path is nearly sure of it:
-
-    >>> import pandas as pd
-    >>> from analyses.inference.animals import replaying_animals
-    >>> from replay.log.event_log import EventLog
-    >>> steps = {"state": [0, 1, 2], "next_state": [1, 2, 3], "reward": 1.0,
-    ...          "terminated": [False, False, True]}
-    >>> paths = pd.DataFrame({"step": 2, "states": [[3, 2, 1, 0]] * 50})
-    >>> [rat] = replaying_animals(EventLog({"steps": steps}), paths)
-    >>> float(path_bits(rat.replayed, rat.replayed, rat.places)[0].round(1))
-    -0.1
     """
     own, seen = _Steps(simulated, places), _Steps(replayed, places)
     n_laps, n_places, n_moves = len(places.goal), places.n_places, places.n_moves

@@ -17,18 +17,13 @@ usual is too sure where accounts are hard to tell apart.
 
 References
 ----------
-.. [1] Pudlo et al. (2016), Reliable ABC model choice via random forests.
-   https://doi.org/10.1093/bioinformatics/btv684
+.. [1] Pudlo et al. (2016). https://doi.org/10.1093/bioinformatics/btv684
 .. [2] Guo, Pleiss, Sun & Weinberger (2017), On calibration of modern neural networks (section 4.2,
    temperature scaling). https://proceedings.mlr.press/v70/guo17a.html
-.. [3] Raynal et al. (2019), ABC random forests for Bayesian parameter inference.
-   https://doi.org/10.1093/bioinformatics/bty867
-.. [4] Stephan et al. (2009), Bayesian model selection for group studies.
-   https://doi.org/10.1016/j.neuroimage.2009.03.025
-.. [5] Rigoux et al. (2014), Bayesian model selection for group studies - revisited.
-   https://doi.org/10.1016/j.neuroimage.2013.08.065
-.. [6] Liu & Chen (1998), Sequential Monte Carlo methods for dynamic systems.
-   https://doi.org/10.1080/01621459.1998.10473765
+.. [3] Raynal et al. (2019). https://doi.org/10.1093/bioinformatics/bty867
+.. [4] Stephan et al. (2009). https://doi.org/10.1016/j.neuroimage.2009.03.025
+.. [5] Rigoux et al. (2014). https://doi.org/10.1016/j.neuroimage.2013.08.065
+.. [6] Liu & Chen (1998). https://doi.org/10.1080/01621459.1998.10473765
 """
 
 from __future__ import annotations
@@ -337,12 +332,6 @@ def classes_of(probabilities: Floats, truth: Ints, accounts: Sequence[str]) -> l
     Two accounts are told apart as often as the more probable of the two is the true one, on animals
     of these two that the trees have not seen. Groups whose mean over all pairs is below .8 (a fair
     coin has .5) are joined, the closest first.
-
-    Examples
-    --------
-    >>> coin = np.array([[0.5, 0.5, 0.0], [0.4, 0.6, 0.0], [0.6, 0.4, 0.0], [0.0, 0.1, 0.9]])
-    >>> classes_of(coin, np.array([0, 0, 1, 2]), ["a", "b", "c"])
-    [['a', 'b'], ['c']]
     """
     n = len(accounts)
     apart = []
@@ -361,13 +350,7 @@ def classes_of(probabilities: Floats, truth: Ints, accounts: Sequence[str]) -> l
 
 
 def calibration_error(probability: Floats, right: Bools, weight: Floats | None = None) -> float:
-    """Return how far probabilities are from shares right: the expected calibration error, 10 bins.
-
-    Examples
-    --------
-    >>> calibration_error(np.array([0.9, 0.9, 0.6]), np.array([True, True, False])).__round__(3)
-    0.267
-    """
+    """Return how far probabilities are from shares right: the calibration error, in 10 bins."""
     bins = np.minimum((probability * 10).astype(int), 9)
     weight = np.full(len(bins), 1 / max(len(bins), 1)) if weight is None else weight
     gap = np.bincount(bins, weight * (right - probability), minlength=10)
@@ -478,15 +461,6 @@ def account_frequencies(log_evidence: ArrayLike, *, seed: int = 0) -> Frequencie
     `log_evidence`, shape (n_animals, n_accounts), is the natural logarithm of the probability of
     each animal's data under each account; only differences between accounts matter. `seed` is that
     of the draws.
-
-    Examples
-    --------
-    Eight of ten animals follow the first account:
-
-    >>> sure = np.log([[0.95, 0.05]] * 8 + [[0.05, 0.95]] * 2)
-    >>> found = account_frequencies(sure)
-    >>> found.mean.round(2).tolist(), bool(found.exceedance[0] > 0.9)
-    ([0.77, 0.23], True)
     """
     evidence = check_array(log_evidence, "log_evidence", kind="number", n_dims=2)
     if len(evidence) < 1 or evidence.shape[1] < 2:

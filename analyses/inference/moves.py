@@ -234,14 +234,6 @@ def headings_of(log: EventLog, graph: nx.Graph) -> Headings | None:
     """Find the states with headings of a track; None where headings have no meaning.
 
     That is where two neighbouring places are equally far from home, or home cannot be reached.
-
-    Examples
-    --------
-    >>> steps = {"state": [0, 1, 2, 1], "next_state": [1, 2, 1, 0],
-    ...          "terminated": [False, True, False, True]}
-    >>> found = headings_of(EventLog({"steps": steps}), nx.path_graph(3))
-    >>> found.place[found.state].tolist(), found.away[found.state].tolist()
-    ([0, 1, 2, 1], [1, 1, -1, -1])
     """
     steps = log.columns("steps")
     ended = (steps["terminated"] | steps["truncated"])[:-1]

@@ -126,15 +126,6 @@ def as_many(
     `laps` are those of the animal's sequences, and `pauses` their phases and locations, which count
     before laps. Each simulated sequence is chosen once as long as there are enough of them; one in
     the same pause is chosen a second and a third time before one elsewhere.
-
-    Examples
-    --------
-    >>> from analyses.sequences.sequences import Lists
-    >>> no = np.zeros(3, dtype=np.int64)
-    >>> states = Lists.of([[1, 2], [2, 1], [3, 4]])
-    >>> made = Replayed(np.array([0, 0, 5]), no, no, no, states, no, states)
-    >>> sorted(as_many(made, np.array([0, 4, 4]), np.random.default_rng(1)).tolist())
-    [0, 1, 2]
     """
     n_made = len(simulated.lap)
     if not n_made or not len(laps):

@@ -53,13 +53,7 @@ for path in glob.glob(f"/dev/shm/sem.loky-{sys.argv[2]}-*") if is_killed else ()
 
 
 def n_processes(jobs: int | None) -> int:
-    """Check a number of processes; None is one per core.
-
-    Examples
-    --------
-    >>> n_processes(2)
-    2
-    """
+    """Check a number of processes; None is one per core."""
     if jobs is None:
         return int(cpu_count())
     return check_whole("The number of jobs", jobs, at_least=1, at_most=_MOST_PROCESSES)

@@ -91,8 +91,7 @@ def replays_of(
 
     References
     ----------
-    .. [1] Mattar & Daw (2018), Prioritized memory access explains planning and hippocampal replay.
-       https://doi.org/10.1038/s41593-018-0232-z
+    .. [1] Mattar & Daw (2018). https://doi.org/10.1038/s41593-018-0232-z
 
     Examples
     --------
@@ -118,15 +117,6 @@ def replays_by_jump(
 
     As `replays_of`; the keys are the largest jumps. `read` returns what is seen of the places that
     an animal reactivated.
-
-    Examples
-    --------
-    >>> from replay.tasks import run_task
-    >>> from replay.tasks.published import TASKS
-    >>> task = TASKS["linear_track"].build()
-    >>> made = replays_by_jump(task, [(0, *run_task(task, "dyna_q", {"n_replays": 9}))], [1, 2])
-    >>> len(made[1].sequences) < len(made[2].sequences)
-    True
     """
     of_chains = check_choice("counts", counts, COUNTS) == COUNTS[1]
     criteria = [Detection(2 if of_chains else 3, largest_jump=jump) for jump in largest_jumps]

@@ -16,10 +16,8 @@ often as below, however rare sequences are.
 
 References
 ----------
-.. [1] Krause & Drugowitsch (2022), A large majority of awake hippocampal sharp-wave ripples feature
-   spatial trajectories with momentum. https://doi.org/10.1016/j.neuron.2021.11.014
-.. [2] Stella, Baracskay, O'Neill & Csicsvari (2019), Hippocampal reactivation of random
-   trajectories resembling Brownian diffusion. https://doi.org/10.1016/j.neuron.2019.01.052
+.. [1] Krause & Drugowitsch (2022). https://doi.org/10.1016/j.neuron.2021.11.014
+.. [2] Stella, Baracskay, O'Neill & Csicsvari (2019). https://doi.org/10.1016/j.neuron.2019.01.052
 """
 
 from __future__ import annotations
@@ -89,11 +87,6 @@ def padded(states: Lists) -> Ints:
     """Write sequences of different lengths as the rows of one array.
 
     Shape (n_sequences, longest), filled with -1.
-
-    Examples
-    --------
-    >>> padded(Lists.of([[3, 2], [0, 1, 2]])).tolist()
-    [[3, 2, -1], [0, 1, 2]]
     """
     length = states.length
     rows = np.full((len(length), length.max(initial=0)), -1, dtype=np.int64)
@@ -143,11 +136,6 @@ def distinct(sequences: Ints) -> Ints:
     """Count the different places of each sequence.
 
     Sequences are rows as returned by `padded`.
-
-    Examples
-    --------
-    >>> distinct(padded(Lists.of([[3, 2, 3], [0, 1]]))).tolist()
-    [2, 2]
     """
     ordered = np.sort(sequences, axis=1)
     new = np.diff(ordered, axis=1, prepend=-1) != 0

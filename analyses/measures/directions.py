@@ -11,18 +11,12 @@ way round. Names that end in ``_centre`` or ``_side`` count sequences at wells o
 
 References
 ----------
-.. [1] Davidson, Kloosterman & Wilson (2009), Hippocampal replay of extended experience.
-   https://doi.org/10.1016/j.neuron.2009.07.027
-.. [2] Diba & Buzsaki (2007), Forward and reverse hippocampal place-cell sequences during ripples.
-   https://doi.org/10.1038/nn1961
-.. [3] Gupta, van der Meer, Touretzky & Redish (2010), Hippocampal replay is not a simple function
-   of experience. https://doi.org/10.1016/j.neuron.2010.01.034
-.. [4] Mallory, Widloski & Foster (2025), The time course and organization of hippocampal replay.
-   https://doi.org/10.1126/science.ads4760
-.. [5] Lee & Wilson (2002), Memory of sequential experience in the hippocampus during slow wave
-   sleep. https://doi.org/10.1016/S0896-6273(02)01096-6
-.. [6] Shin, Tang & Jadhav (2019), Dynamics of awake hippocampal-prefrontal replay for spatial
-   learning and memory-guided decision making. https://doi.org/10.1016/j.neuron.2019.09.012
+.. [1] Davidson, Kloosterman & Wilson (2009). https://doi.org/10.1016/j.neuron.2009.07.027
+.. [2] Diba & Buzsaki (2007). https://doi.org/10.1038/nn1961
+.. [3] Gupta, van der Meer, Touretzky & Redish (2010). https://doi.org/10.1016/j.neuron.2010.01.034
+.. [4] Mallory, Widloski & Foster (2025). https://doi.org/10.1126/science.ads4760
+.. [5] Lee & Wilson (2002). https://doi.org/10.1016/S0896-6273(02)01096-6
+.. [6] Shin, Tang & Jadhav (2019). https://doi.org/10.1016/j.neuron.2019.09.012
 """
 
 from __future__ import annotations

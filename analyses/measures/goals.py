@@ -7,13 +7,9 @@ at each end that it reached from there [3]_.
 
 References
 ----------
-.. [1] Widloski & Foster (2022), Flexible rerouting of hippocampal replay sequences around changing
-   barriers in the absence of global place field remapping.
-   https://doi.org/10.1016/j.neuron.2022.02.002
-.. [2] Jensen, Hennequin & Mattar (2024), A recurrent network model of planning explains hippocampal
-   replay and human behavior. https://doi.org/10.1038/s41593-024-01675-7
-.. [3] Liu, Mattar, Behrens, Daw & Dolan (2021), Experience replay is associated with efficient
-   nonlocal learning. https://doi.org/10.1126/science.abf1357
+.. [1] Widloski & Foster (2022). https://doi.org/10.1016/j.neuron.2022.02.002
+.. [2] Jensen, Hennequin & Mattar (2024). https://doi.org/10.1038/s41593-024-01675-7
+.. [3] Liu, Mattar, Behrens, Daw & Dolan (2021). https://doi.org/10.1126/science.abf1357
 """
 
 from __future__ import annotations

@@ -2,14 +2,10 @@
 
 References
 ----------
-.. [1] Davidson, Kloosterman & Wilson (2009), Hippocampal replay of extended experience.
-   https://doi.org/10.1016/j.neuron.2009.07.027
-.. [2] Gupta, van der Meer, Touretzky & Redish (2010), Hippocampal replay is not a simple function
-   of experience. https://doi.org/10.1016/j.neuron.2010.01.034
-.. [3] Mallory, Widloski & Foster (2025), The time course and organization of hippocampal replay.
-   https://doi.org/10.1126/science.ads4760
-.. [4] Gillespie et al. (2021), Hippocampal replay reflects specific past experiences rather than a
-   plan for subsequent choice. https://doi.org/10.1016/j.neuron.2021.07.029
+.. [1] Davidson, Kloosterman & Wilson (2009). https://doi.org/10.1016/j.neuron.2009.07.027
+.. [2] Gupta, van der Meer, Touretzky & Redish (2010). https://doi.org/10.1016/j.neuron.2010.01.034
+.. [3] Mallory, Widloski & Foster (2025). https://doi.org/10.1126/science.ads4760
+.. [4] Gillespie et al. (2021). https://doi.org/10.1016/j.neuron.2021.07.029
 """
 
 from __future__ import annotations

@@ -2,20 +2,13 @@
 
 References
 ----------
-.. [1] Gupta, van der Meer, Touretzky & Redish (2010), Hippocampal replay is not a simple function
-   of experience. https://doi.org/10.1016/j.neuron.2010.01.034
-.. [2] Gillespie et al. (2021), Hippocampal replay reflects specific past experiences rather than a
-   plan for subsequent choice. https://doi.org/10.1016/j.neuron.2021.07.029
-.. [3] Yang et al. (2024), Selection of experience for memory by hippocampal sharp wave ripples.
-   https://doi.org/10.1126/science.adk8261
-.. [4] Huelin Gorriz, Takigawa & Bendor (2023), The role of experience in prioritizing hippocampal
-   replay. https://doi.org/10.1038/s41467-023-43939-z
-.. [5] Berners-Lee et al. (2022), Hippocampal replays appear after a single experience and
-   incorporate greater detail with more experience. https://doi.org/10.1016/j.neuron.2022.03.010
-.. [6] Foster & Wilson (2006), Reverse replay of behavioural sequences in hippocampal place cells
-   during the awake state. https://doi.org/10.1038/nature04587
-.. [7] Olafsdottir, Barry, Saleem, Hassabis & Spiers (2015), Hippocampal place cells construct
-   reward related sequences through unexplored space. https://doi.org/10.7554/eLife.06063
+.. [1] Gupta, van der Meer, Touretzky & Redish (2010). https://doi.org/10.1016/j.neuron.2010.01.034
+.. [2] Gillespie et al. (2021). https://doi.org/10.1016/j.neuron.2021.07.029
+.. [3] Yang et al. (2024). https://doi.org/10.1126/science.adk8261
+.. [4] Huelin Gorriz, Takigawa & Bendor (2023). https://doi.org/10.1038/s41467-023-43939-z
+.. [5] Berners-Lee et al. (2022). https://doi.org/10.1016/j.neuron.2022.03.010
+.. [6] Foster & Wilson (2006). https://doi.org/10.1038/nature04587
+.. [7] Olafsdottir, Barry, Saleem, Hassabis & Spiers (2015). https://doi.org/10.7554/eLife.06063
 """
 
 from __future__ import annotations

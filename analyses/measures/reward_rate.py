@@ -11,8 +11,7 @@ mdp, seed, time_step, reward_rate`, where `time_step` is the window's end; `base
 
 References
 ----------
-.. [1] Brea (2018), Is prioritized sweeping the better episodic control?
-   https://doi.org/10.48550/arXiv.1711.06677
+.. [1] Brea (2018). https://doi.org/10.48550/arXiv.1711.06677
 """
 
 from __future__ import annotations
@@ -201,15 +200,6 @@ def paired_difference(normalised: pd.DataFrame, learner: str, reference: str) ->
     Differences are `learner` minus `reference`, of the means of whole runs. `p` is that of the
     paired t test and `p_sign` that of the sign test; in `n_better` of `n_mdps` the learner earned
     more.
-
-    Examples
-    --------
-    >>> normalised = pd.DataFrame({
-    ...     "experiment": "maze", "learner": ["a", "a", "b", "b"], "mdp": [0, 1, 0, 1], "seed": 0,
-    ...     "time_step": 100, "reward_rate": [0.5, 0.8, 0.4, 0.6]})
-    >>> paired_difference(normalised, "a", "b")[["mean", "p", "n_mdps", "n_better"]].round(3)
-       mean      p  n_mdps  n_better
-    0  0.15  0.205       2         2
     """
     normalised = _checked(normalised, "normalised")
     present = list(normalised["learner"].unique())
@@ -247,13 +237,6 @@ def time_to_criterion(normalised: pd.DataFrame, criterion: float) -> pd.DataFram
 
     For each MDP's mean over seeds; `time_step` is the end of the window, NaN if the normalised
     reward rate never reached the criterion.
-
-    Examples
-    --------
-    >>> normalised = pd.DataFrame({"experiment": "maze", "learner": "q_lambda", "mdp": 0, "seed": 0,
-    ...                            "time_step": [100, 200], "reward_rate": [0.1, 0.7]})
-    >>> time_to_criterion(normalised, 0.5)["time_step"].tolist()
-    [200.0]
     """
     normalised = _checked(normalised, "normalised")
     check_number("criterion", criterion)
@@ -269,14 +252,6 @@ def summarise_times(times: pd.DataFrame) -> pd.DataFrame:
 
     Units that did not reach the criterion count as slower than all others; the median is NaN if
     they are half or more.
-
-    Examples
-    --------
-    >>> times = pd.DataFrame({"experiment": "maze", "learner": "q_lambda", "mdp": [0, 1, 2],
-    ...                       "time_step": [100.0, 300.0, float("nan")]})
-    >>> summarise_times(times).round(2)
-      experiment   learner  median  share_reached  n
-    0       maze  q_lambda   300.0           0.67  3
     """
     check_table(times, ["experiment", "learner", "time_step"], "times")
     steps = check_column(times, "time_step", "times", kind="number", at_least=0, missing=True)

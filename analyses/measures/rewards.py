@@ -4,14 +4,10 @@ Rates are sequences per stop, the pauses after a lap and before the next; see `l
 
 References
 ----------
-.. [1] Ambrose, Pfeiffer & Foster (2016), Reverse replay of hippocampal place cells is uniquely
-   modulated by changing reward. https://doi.org/10.1016/j.neuron.2016.07.047
-.. [2] Singer & Frank (2009), Rewarded outcomes enhance reactivation of experience in the
-   hippocampus. https://doi.org/10.1016/j.neuron.2009.11.016
-.. [3] Liu, Dolan, Kurth-Nelson & Behrens (2019), Human replay spontaneously reorganizes experience.
-   https://doi.org/10.1016/j.cell.2019.06.012
-.. [4] Carey, Tanaka & van der Meer (2019), Reward revaluation biases hippocampal replay content
-   away from the preferred outcome. https://doi.org/10.1038/s41593-019-0464-6
+.. [1] Ambrose, Pfeiffer & Foster (2016). https://doi.org/10.1016/j.neuron.2016.07.047
+.. [2] Singer & Frank (2009). https://doi.org/10.1016/j.neuron.2009.11.016
+.. [3] Liu, Dolan, Kurth-Nelson & Behrens (2019). https://doi.org/10.1016/j.cell.2019.06.012
+.. [4] Carey, Tanaka & van der Meer (2019). https://doi.org/10.1038/s41593-019-0464-6
 """
 
 from __future__ import annotations

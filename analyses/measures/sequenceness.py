@@ -6,9 +6,7 @@ own persistence and a constant. Activity is what decoders give in people, or wha
 
 References
 ----------
-.. [1] Liu, Dolan, Higgins, Penagos, Woolrich, Olafsdottir, Barry, Kurth-Nelson & Behrens (2021),
-   Temporally delayed linear modelling (TDLM) measures replay in both animals and humans.
-   https://doi.org/10.7554/eLife.66917
+.. [1] Liu et al. (2021). https://doi.org/10.7554/eLife.66917
 """
 
 from __future__ import annotations

@@ -58,17 +58,7 @@ _FEWEST_BARS = 20  # for which there is room, so that a few bars are not very wi
 
 
 def write_film(frames: Frames, path: str | Path) -> Path:
-    """Write figures, each with the time that it is shown in s, as a film; MP4 needs ffmpeg.
-
-    Examples
-    --------
-    >>> from tempfile import TemporaryDirectory
-    >>> with TemporaryDirectory() as folder:
-    ...     film = write_film(iter([(Figure((1, 1)), 0.5)]), Path(folder) / "film.gif")
-    ...     with Image.open(film) as image:
-    ...         image.info["duration"]
-    500
-    """
+    """Write figures, each with the time that it is shown in s, as a film; MP4 needs ffmpeg."""
     path = Path(path)
     write = _write_gif if check_film(path) == ".gif" else _write_mp4
     with replacing(path) as beside:

@@ -90,16 +90,6 @@ def draw_curves(
     There is a row per point; `looks` are arguments of `matplotlib.lines.Line2D` by name, in order.
     Bands, of opacity `shade` (None: bars at the points), are drawn where `ci_low` and `ci_high` are
     known, and `line` are properties of all curves.
-
-    Examples
-    --------
-    >>> from matplotlib.figure import Figure
-    >>> table = pd.DataFrame({"time": [1, 2], "rate": [0.1, 0.4], "learner": "mine",
-    ...                       "ci_low": 0.0, "ci_high": 1.0})
-    >>> looks = {"mine": {"color": "black"}}
-    >>> ax = draw_curves(table, Figure().subplots(), "time", "rate", "learner", looks)
-    >>> ax.lines[0].get_ydata().tolist(), len(ax.patches)
-    ([0.1, 0.4], 1)
     """
     numbers = {
         column: check_column(table, column, "the table", kind="number", missing=True)

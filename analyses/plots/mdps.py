@@ -175,12 +175,6 @@ def maze_cell_size(mdp: MDP) -> float | None:
     """Return the width of a maze's cells in cm, or None for an MDP that is not a maze.
 
     In a maze, labels are cells (x, y) and positions are their centres.
-
-    Examples
-    --------
-    >>> from replay.worlds.mazes import from_ascii
-    >>> maze_cell_size(from_ascii("S.G", cell_size=5))
-    5.0
     """
     try:
         layout(mdp)

@@ -188,15 +188,6 @@ def pick_examples(sequences: pd.DataFrame, steps: pd.DataFrame) -> dict[str, pd.
     it begins where the agent is and returns to no state; each piece has three or more moves; there
     are few pieces, from several episodes; the shortest piece is long, and so is the whole. Ties are
     broken in favour of the first sequence.
-
-    Examples
-    --------
-    >>> from analyses import classify
-    >>> from replay import simulate
-    >>> from replay.worlds.mazes import from_ascii
-    >>> log = simulate(from_ascii("S...G"), "episodic_control", n_steps=100).log
-    >>> [example["states"].tolist() for example in pick_examples(classify(log), log.steps).values()]
-    [[4, 3, 2, 1, 0]]
     """
     check_table(sequences, _CHOSEN_BY, "sequences")
     check_table(steps, ["run", "state", "next_state"], "steps")

@@ -334,11 +334,6 @@ def learner_looks(names: Iterable[str]) -> dict[str, Look]:
 
     Learners of this toolkit always look the same; others get unused colours in the order in which
     they appear.
-
-    Examples
-    --------
-    >>> list(learner_looks(["mine", "monte_carlo"]))
-    ['monte_carlo', 'mine']
     """
     own = itertools.cycle(itertools.product(_OWN_LINE_STYLES, _OWN_COLOURS))
     looks: dict[str, Look] = {}
@@ -355,13 +350,7 @@ def learner_looks(names: Iterable[str]) -> dict[str, Look]:
 
 
 def kind_looks(names: Iterable[str]) -> dict[str, Look]:
-    """Return the label, colour and hatching of each kind of replay, in the paper's order.
-
-    Examples
-    --------
-    >>> kind_looks(["novel_path"])
-    {'novel_path': {'label': 'Novel path', 'color': '#d55e00', 'hatch': '.....'}}
-    """
+    """Return the label, colour and hatching of each kind of replay, in the paper's order."""
     looks: dict[str, Look] = {}
     for kind in in_order(names, KINDS):
         looks[kind] = {"label": label(kind), "color": kind_colour(kind)}
@@ -371,13 +360,7 @@ def kind_looks(names: Iterable[str]) -> dict[str, Look]:
 
 
 def kind_colour(kind: str) -> str:
-    """Return the colour of a kind of replay.
-
-    Examples
-    --------
-    >>> kind_colour("novel_path")
-    '#d55e00'
-    """
+    """Return the colour of a kind of replay."""
     return _changes.get(_UNCHANGED).colours.get(kind, _KIND_COLOURS.get(kind, "#999999"))
 
 

@@ -51,13 +51,7 @@ def with_interval(value: float, low: float, high: float) -> str:
 
 
 def in_markdown(text: str) -> str:
-    r"""Keep a text from a file plain, in its line and its cell: no HTML, links, code or formulas.
-
-    Examples
-    --------
-    >>> print(in_markdown("CA1 <img src=a>\n# ![x](b) | p < .05"))
-    CA1 \<img src=a> # ![x\](b) \| p < .05
-    """
+    r"""Keep a text from a file plain, in its line and its cell: no HTML, links or formulas."""
     return _NUMBERED.sub(r"\1\\", _MARKUP.sub(r"\\\g<0>", " ".join(text.split())))
 
 

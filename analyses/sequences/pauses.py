@@ -7,8 +7,7 @@ of the first, even if both are true. A segment is a maximal run in one direction
 
 References
 ----------
-.. [1] Mattar & Daw (2018), Prioritized memory access explains planning and hippocampal replay.
-   https://doi.org/10.1038/s41593-018-0232-z
+.. [1] Mattar & Daw (2018). https://doi.org/10.1038/s41593-018-0232-z
 """
 
 from typing import Any

@@ -35,12 +35,9 @@ stitching that begins its k-th piece no later than the greedy one ends it no lat
 
 References
 ----------
-.. [1] Gupta, van der Meer, Touretzky & Redish (2010), Hippocampal replay is not a simple function
-   of experience. https://doi.org/10.1016/j.neuron.2010.01.034
-.. [2] Diba & Buzsaki (2007), Forward and reverse hippocampal place-cell sequences during ripples.
-   https://doi.org/10.1038/nn1961
-.. [3] Davidson, Kloosterman & Wilson (2009), Hippocampal replay of extended experience.
-   https://doi.org/10.1016/j.neuron.2009.07.027
+.. [1] Gupta, van der Meer, Touretzky & Redish (2010). https://doi.org/10.1016/j.neuron.2010.01.034
+.. [2] Diba & Buzsaki (2007). https://doi.org/10.1038/nn1961
+.. [3] Davidson, Kloosterman & Wilson (2009). https://doi.org/10.1016/j.neuron.2009.07.027
 """
 
 from __future__ import annotations

@@ -9,10 +9,8 @@ its shorter substrings.
 
 References
 ----------
-.. [1] Blumer, Blumer, Haussler, Ehrenfeucht, Chen & Seiferas (1985), The smallest automaton
-   recognizing the subwords of a text. https://doi.org/10.1016/0304-3975(85)90157-4
-.. [2] Mohri, Moreno & Weinstein (2009), General suffix automaton construction algorithm and space
-   bounds. https://doi.org/10.1016/j.tcs.2009.03.034
+.. [1] Blumer et al. (1985). https://doi.org/10.1016/0304-3975(85)90157-4
+.. [2] Mohri, Moreno & Weinstein (2009). https://doi.org/10.1016/j.tcs.2009.03.034
 """
 
 from __future__ import annotations

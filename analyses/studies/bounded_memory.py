@@ -49,13 +49,6 @@ def measure_bounded_memory(
     `capacities` are the bounds of each rule of forgetting; an unbounded memory is added to each.
     One row per memory: `n_transitions`, the largest number held at once, including a new one that
     replaces others, and the normalised `reward_rate` of the whole run, both means over seeds.
-
-    Examples
-    --------
-    >>> few = {"recent_transitions": [4]}
-    >>> table = measure_bounded_memory("stochastic_tree", capacities=few, n_seeds=1, n_steps=400)
-    >>> table["capacity"].tolist(), table["n_transitions"].round().tolist()[0]
-    ([4.0, inf], 5.0)
     """
     paper = find_experiment(experiment)
     n = n_steps or _STEPS.get(experiment, paper.n_steps)
@@ -84,16 +77,7 @@ def measure_bounded_memory(
 
 
 def summarise_bounded_memory(measured: pd.DataFrame) -> pd.DataFrame:
-    """Average over worlds.
-
-    Examples
-    --------
-    >>> table = pd.DataFrame({"experiment": "maze", "retention": "fading", "capacity": 1.0,
-    ...                       "mdp": [0, 1], "n_transitions": [10, 20], "reward_rate": [0.2, 0.4]})
-    >>> columns = ["n_transitions", "mean", "n_mdps"]
-    >>> summarise_bounded_memory(table)[columns].round(3).to_numpy().tolist()
-    [[15.0, 0.3, 2.0]]
-    """
+    """Average over worlds."""
     by = ["experiment", "retention", "capacity"]
     rates = mean_interval(measured, "reward_rate", by).rename(columns={"n": "n_mdps"})
     held = measured.groupby(by, as_index=False)["n_transitions"].mean()

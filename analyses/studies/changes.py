@@ -59,12 +59,6 @@ def measure_change(
     ``rates`` has one row per window of a run, with the window's end in steps of the phase.
     ``replay`` has one row per kind of chain (causal, within events, 3 states or more) in the tenth
     of a phase before and after each change; replay at rest counts before it.
-
-    Examples
-    --------
-    >>> tables = measure_change("drifting_tree", {"dyna_q": ("dyna_q", {})}, n_steps=100)
-    >>> tables["rates"].shape, tables["replay"]["period"].unique().tolist()
-    ((500, 7), ['before', 'after'])
     """
     protocol = _draw_world(world, index, n_steps, n_rest, seed)
     phases = protocol.phases
@@ -146,14 +140,6 @@ def summarise_recovery(rates: pd.DataFrame) -> pd.DataFrame:
     The columns are those of ``change_recovery.csv``: before and late are the last fifths of the
     phases before and after the change, first is the first fifth after it. The median is NaN unless
     more than half of the worlds recovered.
-
-    Examples
-    --------
-    >>> rates = pd.DataFrame({"world": "shortcut", "learner": "dyna_q", "mdp": 0, "seed": 0,
-    ...                       "phase": [0] * 10 + [1] * 10, "time_step": [*range(10, 101, 10)] * 2,
-    ...                       "reward_rate": [0.5] * 10 + [0.0] * 3 + [0.5] * 7})
-    >>> summarise_recovery(rates)[["before", "late", "median"]].to_numpy().tolist()
-    [[0.5, 0.5, 80.0]]
     """
     rows = []
     by = [*_BY, "mdp", "time_step"]
@@ -201,14 +187,6 @@ def summarise_replay(replay: pd.DataFrame) -> pd.DataFrame:
 
     The columns are those of ``change_replay.csv``; shares are of all chains of a period, over all
     runs.
-
-    Examples
-    --------
-    >>> replay = pd.DataFrame({"world": "shortcut", "learner": "dyna_q", "mdp": 0, "seed": 0,
-    ...                        "phase": 1, "period": "after", "count": [6, 2], "n_steps": 100,
-    ...                        "kind": ["reverse_episode", "novel_path"]})
-    >>> summarise_replay(replay)[["share", "per_step"]].to_numpy().tolist()
-    [[0.75, 0.06], [0.25, 0.02]]
     """
     by = [*_BY, "period"]
     check_table(replay, [*by, "mdp", "seed", "kind", "count", "n_steps"], "replay")

@@ -73,13 +73,6 @@ def measure_demands(
     `worlds` has a function of a size and a random number generator, and the sizes; a run has
     `visits` steps per pair of state and action. The columns are those of ``demands.csv``. Learners
     with a parameter for it prefer untried actions, as in the paper's experiments.
-
-    Examples
-    --------
-    >>> trees = {"tree": (lambda depth, rng: deterministic_tree(depth, 2, seed=rng), [2])}
-    >>> table = measure_demands(["q_learning"], worlds=trees, n_mdps=1)
-    >>> table[["n_states", "n_actions", "words"]].to_numpy().tolist()
-    [[3.0, 2.0, 5.0]]
     """
     rows = []
     for learner in learners:

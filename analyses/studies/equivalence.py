@@ -13,8 +13,7 @@ episodic control. ``equivalence.csv`` says
 
 References
 ----------
-.. [1] Brea (2018), Is prioritized sweeping the better episodic control?
-   https://arxiv.org/abs/1711.06677
+.. [1] Brea (2018). https://arxiv.org/abs/1711.06677
 """
 
 from __future__ import annotations
@@ -82,13 +81,6 @@ def changed_tree(
     """Make a deterministic tree of which some branches end early, or lead into others.
 
     `ended` and `joined` are shares of the actions. Where actions end early, rewards have any sign.
-
-    Examples
-    --------
-    >>> tree_likeness(changed_tree(0, ended=0.3).to_networkx()).one_way_in
-    1.0
-    >>> tree_likeness(changed_tree(1, joined=0.5).to_networkx()).one_way_in < 0.9
-    True
     """
     regular, rng = deterministic_tree(), np.random.default_rng(seed)
     end, n_actions = regular.n_states - 1, regular.n_actions
@@ -157,12 +149,6 @@ def compare_with_episodic_control(
     `n_taught` steps of episodic control; ends at which backups still wait in a queue are left out.
     `most_backups` is the largest number of backups at such an end. `gain` is how much more the
     learner earns than episodic control.
-
-    Examples
-    --------
-    >>> table = compare_with_episodic_control("tree, reward at its end", n_steps=100)
-    >>> int(table["first_difference"].isna().sum()), int(table["most_backups"].max())
-    (4, 4)
     """
     make, settings = WORLDS[world]
     paper = find_experiment("deterministic_tree").parameters

@@ -122,12 +122,6 @@ def next_replay(
     the experienced one in reverse replay; `change` of the action value; and the `kind` of the
     longest sequence that it belongs to, null for a single move. A learner that replays nothing has
     one row with order -1.
-
-    Examples
-    --------
-    >>> replays = next_replay(*laps(), ["q_learning", "episodic_control"])
-    >>> replays.groupby("learner", sort=False).size().tolist()
-    [1, 13]
     """
     tables = []
     for learner in learners:

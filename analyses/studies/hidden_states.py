@@ -11,14 +11,11 @@ in the true states.
 
 References
 ----------
-.. [1] Brea (2018), Is prioritized sweeping the better episodic control?
-   https://doi.org/10.48550/arXiv.1711.06677
-.. [2] Gershman & Daw (2017), Reinforcement learning and episodic memory in humans and animals: an
-   integrative framework. https://doi.org/10.1146/annurev-psych-122414-033625
+.. [1] Brea (2018). https://doi.org/10.48550/arXiv.1711.06677
+.. [2] Gershman & Daw (2017). https://doi.org/10.1146/annurev-psych-122414-033625
 .. [3] Bakker (2002), Reinforcement learning with long short-term memory.
    https://papers.nips.cc/paper/1953-reinforcement-learning-with-long-short-term-memory
-.. [4] George et al. (2021), Clone-structured graph representations enable flexible learning and
-   vicarious evaluation of cognitive maps. https://doi.org/10.1038/s41467-021-22559-5
+.. [4] George et al. (2021). https://doi.org/10.1038/s41467-021-22559-5
 """
 
 from __future__ import annotations

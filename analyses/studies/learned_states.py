@@ -8,8 +8,7 @@ that the codes stand for.
 
 References
 ----------
-.. [1] Brea (2018), Is prioritized sweeping the better episodic control?
-   https://doi.org/10.48550/arXiv.1711.06677
+.. [1] Brea (2018). https://doi.org/10.48550/arXiv.1711.06677
 """
 
 from __future__ import annotations
@@ -73,12 +72,6 @@ def act_in_maze(
 
     The place fields are as wide as states are apart. Changes of the usual settings are named as in
     `SETTINGS`.
-
-    Examples
-    --------
-    >>> run = act_in_maze(random_maze(4, seed=1), "q_learning", "slow_features", n_steps=9, seed=1)
-    >>> len(run.codes)
-    9
     """
     settings = _USUAL | changes
     found = encoder_of(encoder, maze.n_states, settings["codes_per_state"])

@@ -107,14 +107,6 @@ def plot_change_replay(
     ----------
     replay : pandas.DataFrame
         Rows of ``change_replay.csv`` of one world. Changes are averaged.
-
-    Examples
-    --------
-    >>> replay = pd.DataFrame({"learner": "dyna_q", "phase": 1, "period": ["before", "after"],
-    ...                        "kind": "novel_path", "per_step": [0.01, 0.03]})
-    >>> ax = plot_change_replay(replay)
-    >>> [float(bar.get_width()) for bar in ax.patches if bar.get_width() > 0]
-    [1.0, 3.0]
     """
     check_table(replay, _REPLAY, "change_replay", empty=False)
     learners = in_order(replay["learner"], LEARNER_ORDER)
@@ -205,13 +197,6 @@ def plot_bounded_memory(
     ------
     ValueError
         If columns are missing, or the table has several experiments or units of capacity.
-
-    Examples
-    --------
-    >>> table = pd.DataFrame({"retention": "fading", "capacity": [1.0, 2.0], "mean": [0.2, 0.4],
-    ...                       "n_transitions": [5, 9], "ci_low": [0.1, 0.3], "ci_high": 0.5})
-    >>> plot_bounded_memory(table).lines[-1].get_xdata().tolist()
-    [1.0, 2.0]
     """
     check_table(table, _MEMORY_COLUMNS, "bounded_memory", empty=False)
     if "experiment" in table and len(table["experiment"].unique()) > 1:
@@ -318,13 +303,6 @@ def plot_demands(
         Words of memory; or the sum of backups, queue operations and comparisons per step.
     looks : mapping of str to dict, optional
         Label, colour and line style by learner; by default the `learner_looks` of the table.
-
-    Examples
-    --------
-    >>> table = pd.DataFrame({"learner": "q_learning", "size": [2, 3], "n_states": [3, 7],
-    ...                       "n_actions": 2, "words": [6, 14]})
-    >>> plot_demands(table).lines[0].get_xdata().tolist()
-    [6.0, 14.0]
     """
     if what not in _DEMANDS:
         raise ValueError(f"what must be one of {', '.join(_DEMANDS)}; got {what!r}.")

@@ -43,13 +43,7 @@ _SHOWN = ["task", "learner", "kind", "length", "n_kind", "n_all"]
 
 
 def animal_seed(seed: int, animal: int) -> int:
-    """Return the seed of one animal: an animal runs the same laps with every learner.
-
-    Examples
-    --------
-    >>> animal_seed(0, 3) == animal_seed(0, 3), animal_seed(0, 3) == animal_seed(3, 0)
-    (True, False)
-    """
+    """Return the seed of one animal: an animal runs the same laps with every learner."""
     check_whole("seed", seed)
     check_whole("The number of an animal", animal)
     return int(np.random.SeedSequence([seed, animal]).generate_state(1)[0])
@@ -84,14 +78,6 @@ def simulated_replays(
 
     Parameters are `given` in addition to ``SAME_PARAMETERS``; the tables are those of
     `analyses.measures.animals.replays_of`.
-
-    Examples
-    --------
-    >>> from replay.tasks.published import TASKS
-    >>> made = simulated_replays(
-    ...     TASKS["gupta_2t"].build(), "sfma", {"n_replays": 5}, animals=[0])
-    >>> sorted(made.pauses["phase"].unique())
-    ['episode_end', 'rest', 'start']
     """
     params = parameters(learner, given)
     if not isinstance(animals, Iterable):
@@ -115,17 +101,6 @@ def typical_replays(
     One row per kind, the most frequent first. `n_path` is how often this path was replayed in this
     way, `n_kind` the number of sequences of this kind, `n_all` of all; the goal is -1 if there was
     none.
-
-    Examples
-    --------
-    >>> chains = pd.DataFrame({"animal": 0, "episode": [0, 1, 2],
-    ...                        "phase": "rest", "place": 2, "block": "run", "length": 3,
-    ...                        "orientation": "reverse", "kind": "reverse_episode",
-    ...                        "states": [(2, 1, 0), (2, 1, 0), (2, 1, 3)]})
-    >>> laps = pd.DataFrame({"animal": 0, "episode": [0, 1, 2], "goal": 2})
-    >>> found = typical_replays(chains, laps, min_length=3)
-    >>> found[["states", "n_path", "n_kind"]].to_numpy().tolist()
-    [[(2, 1, 0), 2, 3]]
     """
     wanted = ["animal", "episode", "phase", "place", "block", "states", "length"]
     check_table(chains, [*wanted, "orientation", "kind"], "chains")
@@ -159,12 +134,6 @@ def measure_typical_replay(
     """Simulate animals in tasks, and choose typical examples of their replay.
 
     All replay in pauses of the whole protocol is counted; the task gives the laps.
-
-    Examples
-    --------
-    >>> table = measure_typical_replay(["linear_track"], ["episodic_control"], n_animals=1)
-    >>> table[["kind", "length", "n_kind", "n_all"]].to_numpy().tolist()
-    [['reverse_episode', 10, 60, 60]]
     """
     tables = []
     for name in tasks:

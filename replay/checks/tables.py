@@ -137,17 +137,6 @@ def check_array(
     `what` is the subject of the message. `kind` is "whole" (also as floats or objects), "number"
     (finite) or "flag" (also as 1 and 0); numbers that are `missing` are NaN. The limits are
     included; with `n_dims` None any number of dimensions will do.
-
-    Examples
-    --------
-    >>> check_array([1, 2.0], "counts", kind="whole")
-    array([1, 2])
-    >>> check_array(["a"], "counts", kind="whole")
-    Traceback (most recent call last):
-    ValueError: counts must hold whole numbers; row 0 has 'a'.
-    >>> check_array([[0, None]], "reward", kind="number", n_dims=2)
-    Traceback (most recent call last):
-    ValueError: reward must hold finite numbers; entry [0, 1] has None.
     """
     expected = _KINDS[kind]
     if at_least > -math.inf and at_most < math.inf:

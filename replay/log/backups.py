@@ -81,15 +81,6 @@ class GrowingArray:
     ----------
     rows : ndarray of dtype
         The array; `reserve` may replace it.
-
-    Examples
-    --------
-    >>> array = GrowingArray(np.float64)
-    >>> array.reserve(2, 0)
-    >>> array.rows[:2] = 1.0, 2.0
-    >>> array.reserve(10_000_000, 2)
-    >>> array.rows[:2].tolist()
-    [1.0, 2.0]
     """
 
     def __init__(self, dtype: DTypeLike) -> None:

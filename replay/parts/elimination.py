@@ -9,10 +9,8 @@ those that changed, and those that depend on them, are computed again.
 
 References
 ----------
-.. [1] Grassmann, Taksar & Heyman (1985), Regenerative analysis and steady state distributions for
-   Markov chains. https://doi.org/10.1287/opre.33.5.1107
-.. [2] Tinney & Walker (1967), Direct solutions of sparse network equations by optimally ordered
-   triangular factorization. https://doi.org/10.1109/PROC.1967.6011
+.. [1] Grassmann, Taksar & Heyman (1985). https://doi.org/10.1287/opre.33.5.1107
+.. [2] Tinney & Walker (1967). https://doi.org/10.1109/PROC.1967.6011
 """
 
 from typing import NamedTuple

@@ -6,8 +6,7 @@ visited: from one state on (a row of the successor representation [1]_), or in t
 
 References
 ----------
-.. [1] Dayan (1993), Improving generalization for temporal difference learning: the successor
-   representation. https://doi.org/10.1162/neco.1993.5.4.613
+.. [1] Dayan (1993). https://doi.org/10.1162/neco.1993.5.4.613
 """
 
 from typing import NamedTuple

@@ -8,10 +8,8 @@ state in the long run [1]_. The chain is learned from the agent's moves
 
 References
 ----------
-.. [1] Mattar & Daw (2018), Prioritized memory access explains planning and hippocampal replay.
-   https://doi.org/10.1038/s41593-018-0232-z
-.. [2] Dayan (1993), Improving generalization for temporal difference learning: the successor
-   representation. https://doi.org/10.1162/neco.1993.5.4.613
+.. [1] Mattar & Daw (2018). https://doi.org/10.1038/s41593-018-0232-z
+.. [2] Dayan (1993). https://doi.org/10.1162/neco.1993.5.4.613
 """
 
 from typing import NamedTuple

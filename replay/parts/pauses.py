@@ -14,10 +14,8 @@ numbers are drawn.
 
 References
 ----------
-.. [1] Niv, Daw, Joel & Dayan (2007), Tonic dopamine: opportunity costs and the control of response
-   vigor. https://doi.org/10.1007/s00213-006-0502-4
-.. [2] Agrawal, Mattar, Cohen & Daw (2022), The temporal dynamics of opportunity costs: a normative
-   account of cognitive fatigue and boredom. https://doi.org/10.1037/rev0000309
+.. [1] Niv, Daw, Joel & Dayan (2007). https://doi.org/10.1007/s00213-006-0502-4
+.. [2] Agrawal, Mattar, Cohen & Daw (2022). https://doi.org/10.1037/rev0000309
 """
 
 from typing import NamedTuple, Protocol

@@ -6,8 +6,7 @@ includes it.
 
 References
 ----------
-.. [1] Brea (2018), Is prioritized sweeping the better episodic control?
-   https://arxiv.org/abs/1711.06677
+.. [1] Brea (2018). https://arxiv.org/abs/1711.06677
 """
 
 import math

@@ -5,8 +5,7 @@ per step [1]_. Traces of 1e-12 or less are dropped. Only recently visited pairs 
 
 References
 ----------
-.. [1] Singh & Sutton (1996), Reinforcement learning with replacing eligibility traces.
-   https://doi.org/10.1023/A:1018012322525
+.. [1] Singh & Sutton (1996). https://doi.org/10.1023/A:1018012322525
 """
 
 import math

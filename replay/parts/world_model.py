@@ -24,8 +24,7 @@ assumed until it is. How a bounded memory chooses what to forget, says
 
 References
 ----------
-.. [1] Brea (2018), Is prioritized sweeping the better episodic control?
-   https://arxiv.org/abs/1711.06677
+.. [1] Brea (2018). https://arxiv.org/abs/1711.06677
 """
 
 from typing import NamedTuple

@@ -79,8 +79,7 @@ def run_task(
 
     References
     ----------
-    .. [1] Mattar & Daw (2018), Prioritized memory access explains planning and hippocampal replay.
-       https://doi.org/10.1038/s41593-018-0232-z
+    .. [1] Mattar & Daw (2018). https://doi.org/10.1038/s41593-018-0232-z
 
     Examples
     --------

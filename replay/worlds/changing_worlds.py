@@ -9,8 +9,7 @@ References
 ----------
 .. [1] Tolman & Honzik (1930), "Insight" in rats. University of California Publications in
    Psychology, 4, 215-232.
-.. [2] Sutton (1990), Integrated architectures for learning, planning, and reacting.
-   https://doi.org/10.1016/B978-1-55860-141-3.50030-4
+.. [2] Sutton (1990). https://doi.org/10.1016/B978-1-55860-141-3.50030-4
 """
 
 from __future__ import annotations

@@ -6,8 +6,7 @@ Entering the goal gives reward 1 and ends the episode.
 
 References
 ----------
-.. [1] Brea (2018), Is prioritized sweeping the better episodic control?
-   https://arxiv.org/abs/1711.06677
+.. [1] Brea (2018). https://arxiv.org/abs/1711.06677
 """
 
 from __future__ import annotations
@@ -205,10 +204,8 @@ def open_maze(scale: int = 1, random_starts: bool = False) -> MDP:
 
     References
     ----------
-    .. [1] Sutton (1990), Integrated architectures for learning, planning, and reacting.
-       https://doi.org/10.1016/B978-1-55860-141-3.50030-4
-    .. [2] Mattar & Daw (2018), Prioritized memory access explains planning and hippocampal replay.
-       https://doi.org/10.1038/s41593-018-0232-z
+    .. [1] Sutton (1990). https://doi.org/10.1016/B978-1-55860-141-3.50030-4
+    .. [2] Mattar & Daw (2018). https://doi.org/10.1038/s41593-018-0232-z
 
     Examples
     --------
@@ -238,8 +235,7 @@ def two_way_track(length: int = 10) -> MDP:
 
     References
     ----------
-    .. [1] Mattar & Daw (2018), Prioritized memory access explains planning and hippocampal replay.
-       https://doi.org/10.1038/s41593-018-0232-z
+    .. [1] Mattar & Daw (2018). https://doi.org/10.1038/s41593-018-0232-z
 
     Examples
     --------

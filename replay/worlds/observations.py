@@ -50,8 +50,7 @@ def place_code(
 
     References
     ----------
-    .. [1] Brea (2018), Is prioritized sweeping the better episodic control?
-       https://doi.org/10.48550/arXiv.1711.06677
+    .. [1] Brea (2018). https://doi.org/10.48550/arXiv.1711.06677
 
     Examples
     --------

@@ -7,8 +7,7 @@ References
 ----------
 .. [1] Puterman (1994), Markov Decision Processes, chapters 6 to 8. Wiley.
    https://doi.org/10.1002/9780470316887
-.. [2] Bertsekas & Tsitsiklis (1991), An analysis of stochastic shortest path problems.
-   https://doi.org/10.1287/moor.16.3.580
+.. [2] Bertsekas & Tsitsiklis (1991). https://doi.org/10.1287/moor.16.3.580
 """
 
 from __future__ import annotations

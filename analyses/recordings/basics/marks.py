@@ -11,8 +11,7 @@ Shuffles therefore exchange the positions of marks between electrodes, and never
 
 References
 ----------
-.. [1] Kloosterman, Layton, Chen & Wilson (2014), Bayesian decoding using unsorted spikes in the rat
-   hippocampus. https://doi.org/10.1152/jn.01046.2012
+.. [1] Kloosterman, Layton, Chen & Wilson (2014). https://doi.org/10.1152/jn.01046.2012
 """
 
 from __future__ import annotations

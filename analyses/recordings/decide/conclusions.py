@@ -345,16 +345,7 @@ def event_kinds(events: pd.DataFrame, sequences: pd.DataFrame) -> pd.Series:
 
 
 def why_undecided(events: pd.DataFrame, sequences: pd.DataFrame) -> pd.Series:
-    """Say why the kind of an event is not forward, reverse or novel; null if it is.
-
-    Examples
-    --------
-    >>> sequences = pd.DataFrame(
-    ...     {"event": [7], "distance": [30.0], "kind": ["ambiguous"], "direction": ["both"]}
-    ... )
-    >>> why_undecided(pd.DataFrame({"event": [7], "is_replay": [True]}), sequences).tolist()
-    ['run both ways, with an unknown heading']
-    """
+    """Say why the kind of an event is not forward, reverse or novel; null if it is."""
     longest = _longest(sequences)
     why = longest["direction"].astype(str).map(_WHY).where(longest["kind"] == "ambiguous")
     why = why.mask(longest["kind"] == "unexperienced", "with a move that the animal never made")

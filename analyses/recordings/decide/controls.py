@@ -10,8 +10,7 @@ would be false, if all events were of that control.
 
 References
 ----------
-.. [1] Takigawa et al. (2024), Evaluating hippocampal replay without a ground truth.
-   https://doi.org/10.7554/eLife.85635
+.. [1] Takigawa et al. (2024). https://doi.org/10.7554/eLife.85635
 """
 
 from __future__ import annotations

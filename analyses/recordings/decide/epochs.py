@@ -16,8 +16,7 @@ laps and criteria.
 
 References
 ----------
-.. [1] Chung and Romano (2013), Exact and asymptotically robust permutation tests.
-   https://doi.org/10.1214/13-AOS1090
+.. [1] Chung and Romano (2013). https://doi.org/10.1214/13-AOS1090
 """
 
 from __future__ import annotations

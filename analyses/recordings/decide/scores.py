@@ -11,8 +11,7 @@ In shuffles, the fields of each cell on the two tracks are swapped with probabil
 
 References
 ----------
-.. [1] Takigawa et al. (2024), Evaluating hippocampal replay without a ground truth.
-   https://doi.org/10.7554/eLife.85635
+.. [1] Takigawa et al. (2024). https://doi.org/10.7554/eLife.85635
 """
 
 from __future__ import annotations
@@ -100,8 +99,7 @@ def weighted_correlation(posterior: ArrayLike, routes: Iterable[Route]) -> float
 
     References
     ----------
-    .. [1] Wu & Foster (2014), Hippocampal replay captures the unique topological structure of a
-       novel environment. https://doi.org/10.1523/JNEUROSCI.3414-13.2014
+    .. [1] Wu & Foster (2014). https://doi.org/10.1523/JNEUROSCI.3414-13.2014
     """
     weights = np.ascontiguousarray(posterior, dtype=float)
     best = 0.0
@@ -119,8 +117,7 @@ def line_fit(
 
     References
     ----------
-    .. [1] Davidson, Kloosterman & Wilson (2009), Hippocampal replay of extended experience.
-       https://doi.org/10.1016/j.neuron.2009.07.027
+    .. [1] Davidson, Kloosterman & Wilson (2009). https://doi.org/10.1016/j.neuron.2009.07.027
     """
     all_weights = np.ascontiguousarray(posterior, dtype=float)
     n_time = len(all_weights)

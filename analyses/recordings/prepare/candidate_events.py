@@ -9,12 +9,9 @@ ripple power as by Kay et al. [3]_.
 
 References
 ----------
-.. [1] Takigawa et al. (2024), Evaluating hippocampal replay without a ground truth.
-   https://doi.org/10.7554/eLife.85635
-.. [2] Davidson, Kloosterman & Wilson (2009), Hippocampal replay of extended experience.
-   https://doi.org/10.1016/j.neuron.2009.07.027
-.. [3] Kay et al. (2016), A hippocampal network for spatial coding during immobility and sleep.
-   https://doi.org/10.1038/nature17144
+.. [1] Takigawa et al. (2024). https://doi.org/10.7554/eLife.85635
+.. [2] Davidson, Kloosterman & Wilson (2009). https://doi.org/10.1016/j.neuron.2009.07.027
+.. [3] Kay et al. (2016). https://doi.org/10.1038/nature17144
 """
 
 from __future__ import annotations

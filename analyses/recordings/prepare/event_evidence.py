@@ -41,11 +41,6 @@ def likely_path(path: ArrayLike, places: Floats) -> Ints:
     """Leave out (-1) of a path where another place is more than ten times as probable.
 
     The course of a stretch is that of travel alone, and may lie between places that are likely.
-
-    Examples
-    --------
-    >>> likely_path([0, 2, -1], np.array([[0.7, 0.25, 0.05]] * 3)).tolist()
-    [0, -1, -1]
     """
     bins = check_array(path, "path", kind="whole", at_least=-1, at_most=places.shape[1] - 1)
     if len(bins) != len(places):

@@ -7,11 +7,8 @@ two fields predict its spikes in held-out runs better than one [1]_ [2]_.
 
 References
 ----------
-.. [1] McNaughton, Barnes & O'Keefe (1983), The contributions of position, direction, and velocity
-   to single unit activity in the hippocampus of freely-moving rats.
-   https://doi.org/10.1007/BF00237147
-.. [2] Davidson, Kloosterman & Wilson (2009), Hippocampal replay of extended experience.
-   https://doi.org/10.1016/j.neuron.2009.07.027
+.. [1] McNaughton, Barnes & O'Keefe (1983). https://doi.org/10.1007/BF00237147
+.. [2] Davidson, Kloosterman & Wilson (2009). https://doi.org/10.1016/j.neuron.2009.07.027
 """
 
 from __future__ import annotations

@@ -9,8 +9,7 @@ Spikes may also represent no place at all: then each cell has a rate of its own 
 
 References
 ----------
-.. [1] Zhang, Ginzburg, McNaughton & Sejnowski (1998), Interpreting neuronal population activity by
-   reconstruction. https://doi.org/10.1152/jn.1998.79.2.1017
+.. [1] Zhang, Ginzburg, McNaughton & Sejnowski (1998). https://doi.org/10.1152/jn.1998.79.2.1017
 """
 
 from __future__ import annotations

@@ -126,13 +126,6 @@ def proposed_ends(graph: nx.Graph, position: Floats, pauses: Mapping[str, int]) 
     """Propose ends of laps on a track without dead ends: where the animal pauses or passes most.
 
     On other tracks and in arenas there are none to propose.
-
-    Examples
-    --------
-    >>> triangle = nx.cycle_graph(3)
-    >>> nx.set_node_attributes(triangle, {0: (0, 0), 1: (90, 0), 2: (0, 90)}, "pos")
-    >>> proposed_ends(triangle, np.array([[0, 0], [90, 0], [0, 0], [0, 90], [0, 0]]), {})
-    ('0',)
     """
     if "arena" in graph.graph or any(degree == 1 for _, degree in graph.degree):
         return ()

@@ -7,8 +7,7 @@ anywhere with equal probability; the same holds for transitions into and out of 
 
 References
 ----------
-.. [1] Denovellis et al. (2021), Hippocampal replay of experience at real-world speeds.
-   https://doi.org/10.7554/eLife.64505
+.. [1] Denovellis et al. (2021). https://doi.org/10.7554/eLife.64505
 """
 
 from __future__ import annotations

@@ -66,17 +66,6 @@ def travel_evidence(
 
     Likelihoods are (n_events, n_time, n_states), and (n_events,) if they represent no place, which
     is unknown where another program has decoded.
-
-    Examples
-    --------
-    >>> from analyses.recordings.basics.binned_track import cut_track
-    >>> from analyses.recordings.prepare.travel_model import travel_model
-    >>> from replay.worlds.tracks import make_linear_track
-    >>> model = travel_model(cut_track(make_linear_track(100.0)), 0.005, 20)
-    >>> moves = np.log(np.where(np.eye(20) > 0, 0.9, 0.1 / 19))
-    >>> found = travel_evidence([moves, moves[[3] * 20]], model)
-    >>> found.travel.round().tolist(), found.content.round().tolist()
-    ([10.0, -0.0], [32.0, 51.0])
     """
     given = np.asarray(log_likelihoods, dtype=float)
     check_likelihoods(given.reshape(-1, given.shape[-1]))

@@ -22,10 +22,8 @@ senses and by places that are held.
 
 References
 ----------
-.. [1] Denovellis et al. (2021), Hippocampal replay of experience at real-world speeds.
-   https://doi.org/10.7554/eLife.64505
-.. [2] Krause & Drugowitsch (2022), A large majority of awake hippocampal sharp-wave ripples feature
-   spatial trajectories with momentum. https://doi.org/10.1016/j.neuron.2021.10.014
+.. [1] Denovellis et al. (2021). https://doi.org/10.7554/eLife.64505
+.. [2] Krause & Drugowitsch (2022). https://doi.org/10.1016/j.neuron.2021.10.014
 """
 
 from __future__ import annotations

@@ -29,11 +29,6 @@ def read_intervals(source: object) -> pd.DataFrame:
 
     A table has `start_time` and `end_time` in s, also under the names that other programs use, such
     as `start`, `end` and `stop_time`. The intervals are returned in order.
-
-    Examples
-    --------
-    >>> read_intervals([[600.0, 1500.0]]).to_numpy().tolist()
-    [[600.0, 1500.0]]
     """
     whose = "the events"
     if isinstance(source, str | Path):

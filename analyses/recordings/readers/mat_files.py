@@ -16,8 +16,7 @@ as a string, a table or a datetime: these are named, and the other variables are
 
 References
 ----------
-.. [1] Petersen, Siegle, Steinmetz, Mahallati and Buzsaki (2021), CellExplorer: a framework for
-   visualizing and characterizing single neurons. https://doi.org/10.1016/j.neuron.2021.09.002
+.. [1] Petersen et al. (2021). https://doi.org/10.1016/j.neuron.2021.09.002
 """
 
 from __future__ import annotations

@@ -25,8 +25,7 @@ provide (``example_rollout.bson``); the code itself, in Julia, was not run.
 
 References
 ----------
-.. [1] Jensen, Hennequin & Mattar (2024), A recurrent network model of planning explains hippocampal
-   replay and human behavior. https://doi.org/10.1038/s41593-024-01675-7
+.. [1] Jensen, Hennequin & Mattar (2024). https://doi.org/10.1038/s41593-024-01675-7
 .. [2] https://github.com/KrisJensen/planning_code
 """
 

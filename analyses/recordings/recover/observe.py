@@ -14,12 +14,9 @@ preferred direction, and all have the same gain, so real recordings show less.
 
 References
 ----------
-.. [1] Mizuseki & Buzsaki (2013), Preconfigured, skewed distribution of firing rates in the
-   hippocampus and entorhinal cortex. https://doi.org/10.1016/j.celrep.2013.07.039
-.. [2] Krause & Drugowitsch (2022), A large majority of awake hippocampal sharp-wave ripples feature
-   spatial trajectories with momentum. https://doi.org/10.1016/j.neuron.2021.11.014
-.. [3] Davidson, Kloosterman & Wilson (2009), Hippocampal replay of extended experience.
-   https://doi.org/10.1016/j.neuron.2009.07.027
+.. [1] Mizuseki & Buzsaki (2013). https://doi.org/10.1016/j.celrep.2013.07.039
+.. [2] Krause & Drugowitsch (2022). https://doi.org/10.1016/j.neuron.2021.11.014
+.. [3] Davidson, Kloosterman & Wilson (2009). https://doi.org/10.1016/j.neuron.2009.07.027
 """
 
 from __future__ import annotations

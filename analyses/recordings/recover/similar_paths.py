@@ -10,10 +10,8 @@ have as many spikes as its own events.
 
 References
 ----------
-.. [1] Vardi & Lee (1993), From image deblurring to optimal investments: maximum likelihood
-   solutions for positive linear inverse problems. https://doi.org/10.1111/j.2517-6161.1993.tb01925.x
-.. [2] Horvitz & Thompson (1952), A generalization of sampling without replacement from a finite
-   universe. https://doi.org/10.1080/01621459.1952.10483446
+.. [1] Vardi & Lee (1993). https://doi.org/10.1111/j.2517-6161.1993.tb01925.x
+.. [2] Horvitz & Thompson (1952). https://doi.org/10.1080/01621459.1952.10483446
 """
 
 from __future__ import annotations

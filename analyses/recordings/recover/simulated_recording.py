@@ -8,8 +8,7 @@ half backwards and its second half forward (220 cm), like the shortcuts that Gup
 
 References
 ----------
-.. [1] Gupta, van der Meer, Touretzky & Redish (2010), Hippocampal replay is not a simple function
-   of experience. https://doi.org/10.1016/j.neuron.2010.01.034
+.. [1] Gupta, van der Meer, Touretzky & Redish (2010). https://doi.org/10.1016/j.neuron.2010.01.034
 """
 
 from __future__ import annotations

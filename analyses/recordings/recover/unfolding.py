@@ -16,8 +16,7 @@ is ``missed`` if it is not accepted or has no sequence.
 
 References
 ----------
-.. [1] Hoecker & Kartvelishvili (1996), SVD approach to data unfolding.
-   https://doi.org/10.1016/0168-9002(95)01478-0
+.. [1] Hoecker & Kartvelishvili (1996). https://doi.org/10.1016/0168-9002(95)01478-0
 """
 
 from __future__ import annotations

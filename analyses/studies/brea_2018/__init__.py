@@ -114,13 +114,7 @@ def plan_reproduction(
     keep_logs: int = 1,
     variant: str = "published",
 ) -> Reproduction:
-    """Plan a reproduction: check the arguments, and fill in the sizes.
-
-    Examples
-    --------
-    >>> plan_reproduction(["maze"], ["q_learning"], full=True).n_mdps
-    {'maze': 50}
-    """
+    """Plan a reproduction: check the arguments, and fill in the sizes."""
     names = [find_experiment(name).name for name in experiments] or list(EXPERIMENTS)
     names = [name for name in EXPERIMENTS if name in names]
     found = {find_learner(name).name: name for name in learners or PAPER_LEARNERS}

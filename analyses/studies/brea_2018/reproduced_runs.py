@@ -158,11 +158,6 @@ def extrapolate(n_steps: int, run: Callable[[int], Measured]) -> Measured:
     A run of up to 20,000 steps is measured as a whole. A longer one is extrapolated from its first
     tenth and fifth, or from its first one and two million steps if these are shorter: from both,
     because learners replay most while they know little.
-
-    Examples
-    --------
-    >>> extrapolate(1_000_000, lambda n_steps: Measured(n_steps / 1e6, n_steps / 100))
-    Measured(seconds=1.0, n_backups=10000.0, seconds_to_keep=0.0)
     """
     if n_steps <= _WHOLE:
         return run(n_steps)

@@ -174,14 +174,7 @@ def plan_comparison(
     findings: pd.DataFrame | Path | None = None,
     wrong_places: float = 0.0,
 ) -> Comparison:
-    """Plan a comparison: check its parts, and add the statistics by which findings are tested.
-
-    Examples
-    --------
-    >>> plan = plan_comparison(["linear_track"], ["sfma", "graph_walks"], n_draws=16)
-    >>> list(plan.candidates()), plan.n_animals("linear_track")
-    (['sfma', 'graph_walks', 'sfma (as published)'], 8)
-    """
+    """Plan a comparison: check its parts, and add the statistics by which findings are tested."""
     table = findings if isinstance(findings, pd.DataFrame) else read_findings(findings)
     check_table(table, FINDING_COLUMNS, "findings")
     check_whole("The number of draws", n_draws, at_least=2, at_most=MOST)
