@@ -24,8 +24,9 @@ from replay.learners.bayes_adaptive.belief_tree import (
     grow,
     learn_outcome,
 )
-from replay.learners.contract import Pause, Sizes, Transition, likeliest_outcomes
+from replay.learners.contract import Pause, Sizes, Transition
 from replay.log.backups import EPISODE_END, REST, START, backup_buffer, renew
+from replay.parts.experiences import likeliest_outcomes
 from replay.worlds.mazes import from_ascii
 from replay.worlds.mdp import MDP
 

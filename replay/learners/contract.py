@@ -90,26 +90,24 @@ A minimal learner:
 
 from __future__ import annotations
 
-import contextlib
-import difflib
 import inspect
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cache, cached_property
+from functools import cached_property
 from typing import (
     TYPE_CHECKING,
     Annotated,  # noqa: F401 (of the examples above)
     Any,
     NamedTuple,
     Protocol,
-    get_type_hints,
 )
 
 import numpy as np
 
-from replay.checks import LARGEST_NUMBER, check_text, shown
-from replay.checks.arrays import Int32s, Ints
+from replay.checks import check_text, shown
+from replay.checks.arrays import Ints
+from replay.learners.ranges import Between, Choice, checked_params, ranges_of
 from replay.log.backups import EPISODE_END, REST, START, STEP, BackupBuffer
 from replay.parts.pauses import Pause, Sizes, Transition
 from replay.parts.policies import epsilon_greedy
@@ -120,40 +118,6 @@ if TYPE_CHECKING:
 __all__ = ["HOOKS", "Between", "Choice", "Description", "Known", "Learner", "LearnerModule"]
 __all__ += ["Pause", "Sizes", "Transition", "act", "causes", "description", "explore", "n_words"]
 __all__ += ["replay", "resolve"]
-
-
-class Between(NamedTuple):
-    """The range of a parameter; NaN is never in it.
-
-    Examples
-    --------
-    >>> limits = Between(0.0, math.inf)
-    >>> limits.refusal(math.inf), limits.refusal(-1.0)
-    ('', 'at least 0')
-    """
-
-    # The limits, both included. If one is infinite, the parameter may be infinite, but finite
-    # numbers beyond ``LARGEST_NUMBER`` are still refused.
-    low: float
-    high: float
-    why_below: str = ""  # the reason why the upper limit is not included; empty: it is included
-
-    def refusal(self, number: float) -> str:
-        """Return what the number should have been; empty if it is in the range."""
-        if self.why_below and not self.low <= number < self.high:
-            return f"at least {self.low:.7g} and below {self.high:.7g} ({self.why_below})"
-        if not self.low <= number <= self.high:
-            if self.high < math.inf:
-                return f"between {self.low:.7g} and {self.high:.7g}"
-            return f"at least {self.low:.7g}"
-        too_large = LARGEST_NUMBER < abs(number) < math.inf
-        return f"infinite, or no larger than {LARGEST_NUMBER:g}" if too_large else ""
-
-
-class Choice(NamedTuple):
-    """The names of a parameter that is a choice; the parameter is the index of one of them."""
-
-    names: tuple[str, ...]  # the choices
 
 
 class Known(NamedTuple):
@@ -463,10 +427,10 @@ def resolve(module: Any, params: Any = None, *, name: str = "", defaults: Any = 
             f"Params of the learner {name!r} must be a NamedTuple with {' and '.join(expected)}."
         )
     record: type = type(checked)
-    ranges = dict.fromkeys(expected, Between(0.0, 1.0)) | _ranges(record)
+    ranges = dict.fromkeys(expected, Between(0.0, 1.0)) | ranges_of(record)
     # The toolkit's own defaults need no check, and are looked up often.
     if params is not None or not own_name.startswith("replay.learners."):
-        checked = _checked(name, checked, params, ranges)
+        checked = checked_params(name, checked, params, ranges)
         described = describe(checked)
     acts_first = described.learns_on_policy or described.acts_before_learning
     described = described._replace(acts_before_learning=acts_first)
@@ -486,98 +450,3 @@ def own_file(module: Any) -> str | None:
 
 
 _NEEDED = ("Params", "Memory", "init", "learn", "most_backups")
-_NOUNS = {float: "a number", int: "a whole number", bool: "True or False"}
-
-
-@cache
-def _ranges(kind: type) -> dict[str, Between | Choice]:
-    """Read the ranges of parameters from their annotations."""
-    hints = get_type_hints(kind, include_extras=True)
-    extras = ((key, getattr(hint, "__metadata__", ())) for key, hint in hints.items())
-    return {key: each for key, has in extras for each in has if isinstance(each, Between | Choice)}
-
-
-def _checked(name: str, defaults: Any, params: Any, ranges: Mapping[str, Between | Choice]) -> Any:
-    known = defaults._asdict()
-    if params is None:
-        given: Mapping[str, Any] = {}
-    elif isinstance(params, Mapping):
-        given = params
-    elif isinstance(params, type(defaults)):
-        given = params._asdict()
-    else:
-        raise TypeError(
-            f"params of {name!r} must be a dict or its own Params, got {type(params).__name__}."
-        )
-    unknown = [key for key in given if key not in known]
-    if unknown:
-        close = difflib.get_close_matches(str(unknown[0]), known, n=1)
-        hint = f" Did you mean {close[0]!r}?" if close else ""
-        raise ValueError(
-            f"{name!r} has no parameter {unknown[0]!r}.{hint} Its parameters: {', '.join(known)}."
-        )
-    values = {}
-    for key, default in known.items():
-        value, kind = given.get(key, default), ranges.get(key)
-        if isinstance(kind, Choice):  # given as a name or as an index
-            index = value
-            if isinstance(value, str) and value in kind.names:
-                index = kind.names.index(value)
-            is_index = isinstance(index, int) and not isinstance(index, bool)
-            if not (is_index and 0 <= index < len(kind.names)):
-                raise ValueError(
-                    f"{key} of {name!r} must be one of {', '.join(kind.names)}; got {shown(value)}."
-                )
-            values[key] = index
-            continue
-        number = None
-        if type(value) is type(default):
-            number = value
-        elif isinstance(value, int | float | np.integer | np.floating | np.bool_):
-            with contextlib.suppress(ValueError, OverflowError):
-                number = type(default)(value)
-        is_flag = isinstance(value, bool | np.bool_)
-        if number is None or number != value or is_flag != isinstance(default, bool):
-            noun = _NOUNS.get(type(default), type(default).__name__)
-            raise TypeError(
-                f"{key} of {name!r} must be {noun}, such as {default}, got {shown(value)}."
-            )
-        refusal = "" if kind is None else kind.refusal(number)
-        if refusal:
-            raise ValueError(f"{key} of {name!r} must be {refusal}, got {number}.")
-        values[key] = number
-    return type(defaults)(**values)
-
-
-def known_world(parameter: str, mdp: MDP | None, n_actions: int) -> MDP:
-    """Check that the world is known before the first step, and return it."""
-    if mdp is None:
-        raise ValueError(f"{parameter} needs to know the world: give feed its mdp.")
-    if mdp.n_actions != n_actions:
-        raise ValueError(
-            f"{parameter} needs to know the world: the learner has {n_actions} actions, but the "
-            f"mdp has {mdp.n_actions}."
-        )
-    return mdp
-
-
-def known_moves(parameter: str, mdp: MDP | None, n_actions: int) -> Int32s:
-    """Check that the world is known before the first step; return its `likeliest_outcomes`."""
-    return likeliest_outcomes(known_world(parameter, mdp, n_actions))
-
-
-def likeliest_outcomes(mdp: MDP) -> Int32s:
-    """Return the most probable next state of each pair of state and action.
-
-    Shape (n_states, n_actions); -1 in terminal states.
-
-    Examples
-    --------
-    >>> from replay.worlds.mazes import from_ascii
-    >>> likeliest_outcomes(from_ascii("S.G")).tolist()
-    [[0, 1, 0, 0], [1, 2, 1, 0], [-1, -1, -1, -1]]
-    """
-    likeliest = np.asarray(mdp.transition_matrix().argmax(axis=1), dtype=np.int32)
-    next_state = likeliest.reshape(mdp.n_states, mdp.n_actions)
-    next_state[mdp.terminal] = -1
-    return next_state

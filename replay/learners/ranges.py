@@ -1,16 +1,57 @@
-"""Ranges of parameters, by the kind of quantity that a parameter is, and what shared ones mean.
+"""Parameters of learners: their ranges, what shared ones mean, and how given ones are checked.
 
-A learner's ``Params`` uses them as annotations, ``discount: ranges.Share = 0.99``. They are made of
-:class:`replay.learners.contract.Between` and :class:`replay.learners.contract.Choice`.
+A learner's ``Params`` uses ranges as annotations, ``discount: ranges.Share = 0.99``.
 """
 
+import contextlib
+import difflib
 import math
-from typing import Annotated
+from collections.abc import Mapping
+from functools import cache
+from typing import Annotated, Any, NamedTuple, get_type_hints
 
-from replay.checks import LARGEST_NUMBER
-from replay.learners.contract import Between, Choice
+import numpy as np
+
+from replay.checks import LARGEST_NUMBER, shown
 from replay.parts.pauses import MOMENTS
 from replay.parts.policies import POLICIES
+
+_NOUNS = {float: "a number", int: "a whole number", bool: "True or False"}
+
+
+class Between(NamedTuple):
+    """The range of a parameter; NaN is never in it.
+
+    Examples
+    --------
+    >>> limits = Between(0.0, math.inf)
+    >>> limits.refusal(math.inf), limits.refusal(-1.0)
+    ('', 'at least 0')
+    """
+
+    # The limits, both included. If one is infinite, the parameter may be infinite, but finite
+    # numbers beyond ``LARGEST_NUMBER`` are still refused.
+    low: float
+    high: float
+    why_below: str = ""  # the reason why the upper limit is not included; empty: it is included
+
+    def refusal(self, number: float) -> str:
+        """Return what the number should have been; empty if it is in the range."""
+        if self.why_below and not self.low <= number < self.high:
+            return f"at least {self.low:.7g} and below {self.high:.7g} ({self.why_below})"
+        if not self.low <= number <= self.high:
+            if self.high < math.inf:
+                return f"between {self.low:.7g} and {self.high:.7g}"
+            return f"at least {self.low:.7g}"
+        too_large = LARGEST_NUMBER < abs(number) < math.inf
+        return f"infinite, or no larger than {LARGEST_NUMBER:g}" if too_large else ""
+
+
+class Choice(NamedTuple):
+    """The names of a parameter that is a choice; the parameter is the index of one of them."""
+
+    names: tuple[str, ...]  # the choices
+
 
 Share = Annotated[float, Between(0.0, 1.0)]
 """A number from 0 to 1: a probability, a rate or a discount."""
@@ -63,3 +104,65 @@ SHARED = {
     "assumed to earn nothing until it is tried.",
 }
 """Name -> meaning of the parameters that mean the same in many learners."""
+
+
+@cache
+def ranges_of(kind: type) -> dict[str, Between | Choice]:
+    """Read the ranges of parameters from their annotations."""
+    hints = get_type_hints(kind, include_extras=True)
+    extras = ((key, getattr(hint, "__metadata__", ())) for key, hint in hints.items())
+    return {key: each for key, has in extras for each in has if isinstance(each, Between | Choice)}
+
+
+def checked_params(
+    name: str, defaults: Any, params: Any, ranges: Mapping[str, Between | Choice]
+) -> Any:
+    known = defaults._asdict()
+    if params is None:
+        given: Mapping[str, Any] = {}
+    elif isinstance(params, Mapping):
+        given = params
+    elif isinstance(params, type(defaults)):
+        given = params._asdict()
+    else:
+        raise TypeError(
+            f"params of {name!r} must be a dict or its own Params, got {type(params).__name__}."
+        )
+    unknown = [key for key in given if key not in known]
+    if unknown:
+        close = difflib.get_close_matches(str(unknown[0]), known, n=1)
+        hint = f" Did you mean {close[0]!r}?" if close else ""
+        raise ValueError(
+            f"{name!r} has no parameter {unknown[0]!r}.{hint} Its parameters: {', '.join(known)}."
+        )
+    values = {}
+    for key, default in known.items():
+        value, kind = given.get(key, default), ranges.get(key)
+        if isinstance(kind, Choice):  # given as a name or as an index
+            index = value
+            if isinstance(value, str) and value in kind.names:
+                index = kind.names.index(value)
+            is_index = isinstance(index, int) and not isinstance(index, bool)
+            if not (is_index and 0 <= index < len(kind.names)):
+                raise ValueError(
+                    f"{key} of {name!r} must be one of {', '.join(kind.names)}; got {shown(value)}."
+                )
+            values[key] = index
+            continue
+        number = None
+        if type(value) is type(default):
+            number = value
+        elif isinstance(value, int | float | np.integer | np.floating | np.bool_):
+            with contextlib.suppress(ValueError, OverflowError):
+                number = type(default)(value)
+        is_flag = isinstance(value, bool | np.bool_)
+        if number is None or number != value or is_flag != isinstance(default, bool):
+            noun = _NOUNS.get(type(default), type(default).__name__)
+            raise TypeError(
+                f"{key} of {name!r} must be {noun}, such as {default}, got {shown(value)}."
+            )
+        refusal = "" if kind is None else kind.refusal(number)
+        if refusal:
+            raise ValueError(f"{key} of {name!r} must be {refusal}, got {number}.")
+        values[key] = number
+    return type(defaults)(**values)

@@ -46,16 +46,7 @@ from numpy.random import Generator
 
 from replay.checks.arrays import Floats, Int32s, Ints
 from replay.learners import ranges
-from replay.learners.contract import (
-    Choice,
-    Description,
-    Known,
-    Pause,
-    Sizes,
-    Transition,
-    known_world,
-    likeliest_outcomes,
-)
+from replay.learners.contract import Choice, Description, Known, Pause, Sizes, Transition
 from replay.learners.geodesic_representation.goals import (
     GoalNeed,
     Goals,
@@ -73,7 +64,7 @@ from replay.learners.geodesic_representation.goals import (
 )
 from replay.log.backups import EPISODE_END, ONLINE, REST, START, BackupBuffer, record
 from replay.parts import pauses
-from replay.parts.experiences import forget_all, meet
+from replay.parts.experiences import forget_all, known_world, likeliest_outcomes, meet
 from replay.parts.pauses import Earnings
 from replay.parts.policies import Policy, best_value
 from replay.parts.world_model import WorldModel, model_words, world_model

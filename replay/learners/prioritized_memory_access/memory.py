@@ -9,8 +9,8 @@ from scipy import sparse
 from replay.checks.arrays import Bools, Floats, Int32s
 from replay.jit import kernel
 from replay.learners import ranges
-from replay.learners.contract import Choice, known_world, likeliest_outcomes
-from replay.parts.experiences import Numbering, meet
+from replay.learners.contract import Choice
+from replay.parts.experiences import Numbering, known_world, likeliest_outcomes, meet
 from replay.parts.markov_chain import MarkovChain, set_edge
 from replay.parts.need import NEEDS, SUCCESSORS, Need
 from replay.parts.pauses import IN_PAUSES

@@ -20,8 +20,8 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from replay.learners.contract import likeliest_outcomes
 from replay.learners.geodesic_representation import Memory, add_goal, fade_values
+from replay.parts.experiences import likeliest_outcomes
 from replay.simulation import feed
 from replay.worlds.mdp import MDP
 

@@ -27,9 +27,9 @@ from scipy.sparse.csgraph import shortest_path
 
 from analyses.sequences.pauses import find_segments
 from replay.learners import find_learner
-from replay.learners.contract import Pause, Sizes, likeliest_outcomes
+from replay.learners.contract import Pause, Sizes
 from replay.log.backups import EPISODE_END, backup_buffer, renew
-from replay.parts.experiences import meet
+from replay.parts.experiences import likeliest_outcomes, meet
 from replay.worlds.mazes import from_ascii
 from replay.worlds.mdp import MDP
 
