@@ -136,13 +136,13 @@ def _small(is_nightly):
     corrected by a third of the known paths, and forests are small.
     """
     from analyses.inference import model_choice
-    from analyses.plots import style
+    from analyses.plots import files
     from analyses.recordings.recover import shares, similar_paths
 
     with pytest.MonkeyPatch.context() as patch:
         if not is_nightly:
-            patch.setattr(style, "FigureCanvasPdf", _Unpainted)
-            patch.setattr(style, "FigureCanvasAgg", _Unpainted)
+            patch.setattr(files, "FigureCanvasPdf", _Unpainted)
+            patch.setattr(files, "FigureCanvasAgg", _Unpainted)
             patch.setattr(similar_paths, "N_PATHS", 5)
             patch.setattr(shares, "N_PATHS", 30)
             patch.setattr(model_choice, "_N_TREES", 40)
@@ -156,7 +156,7 @@ def painted():
     from matplotlib.backends.backend_pdf import FigureCanvasPdf
 
     canvases = {each.__name__: each for each in (FigureCanvasPdf, FigureCanvasAgg)}
-    with mock.patch.multiple("analyses.plots.style", **canvases):
+    with mock.patch.multiple("analyses.plots.files", **canvases):
         yield
 
 

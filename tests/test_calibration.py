@@ -6,8 +6,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from analyses.recordings.basics.recording import Posterior
 from analyses.recordings.basics.settings import Judgement
+from analyses.recordings.basics.signals import Posterior
 from analyses.recordings.decide import scoring
 from analyses.recordings.decide.conclusions import conclude
 from analyses.recordings.decide.controls import (

@@ -17,11 +17,11 @@ from analyses.inference import simulation
 from analyses.inference.animals import experienced_animal, replaying_animals
 from analyses.inference.decoding import as_decoded
 from analyses.inference.features import MEASURES, lost_bits, measure, replay_features
+from analyses.inference.groups import account_frequencies
 from analyses.inference.likelihood import ceiling_bits, held_out_bits, path_bits, walk_bits
 from analyses.inference.model_choice import (
     ModelChoice,
     Simulations,
-    account_frequencies,
     calibration_error,
     classes_of,
     parameter_intervals,

@@ -8,8 +8,9 @@ import pandas as pd
 import pytest
 
 from analyses.recordings import find_replay
-from analyses.recordings.basics.recording import Posterior, Recording
+from analyses.recordings.basics.recording import Recording
 from analyses.recordings.basics.settings import Judgement, Settings
+from analyses.recordings.basics.signals import Posterior
 from analyses.recordings.decide.conclusions import conclude, event_kinds, why_undecided
 from analyses.recordings.decide.scoring import Scored, n_blocks, score_block
 from analyses.recordings.prepare.session import prepare

@@ -11,8 +11,8 @@ import pytest
 from analyses.recordings import find_replay
 from analyses.recordings.basics.binned_track import cut_track
 from analyses.recordings.basics.observed import Seen
-from analyses.recordings.basics.recording import Posterior
 from analyses.recordings.basics.settings import Judgement, Settings
+from analyses.recordings.basics.signals import Posterior
 from analyses.recordings.decide import scoring
 from analyses.recordings.decide.conclusions import conclude
 from analyses.recordings.prepare.headings import (

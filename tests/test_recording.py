@@ -7,7 +7,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from analyses.recordings.basics.recording import FieldPotential, Posterior, Recording
+from analyses.recordings.basics.recording import Recording
+from analyses.recordings.basics.signals import FieldPotential, Posterior
 from replay.worlds.tracks import make_linear_track
 
 TRACK = make_linear_track(100.0)

@@ -15,7 +15,8 @@ from analyses.plots.learners import plot_learners
 from analyses.plots.recorded import plot_epoch_blocks
 from analyses.plots.style import figure_style
 from analyses.recordings.basics.arena import find_arena, world_of
-from analyses.recordings.basics.recording import FieldPotential, Recording
+from analyses.recordings.basics.recording import Recording
+from analyses.recordings.basics.signals import FieldPotential
 from analyses.recordings.readers import read_recording
 from analyses.recordings.readers.decoded import read_table
 from analyses.recordings.readers.intervals import read_intervals

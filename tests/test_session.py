@@ -7,8 +7,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from analyses.recordings.basics.recording import FieldPotential, Recording
+from analyses.recordings.basics.recording import Recording
 from analyses.recordings.basics.settings import RIPPLES, Criteria, Settings
+from analyses.recordings.basics.signals import FieldPotential
 from analyses.recordings.prepare.candidate_events import candidate_events
 from analyses.recordings.prepare.likelihood import count_spikes
 from analyses.recordings.prepare.place_fields import running

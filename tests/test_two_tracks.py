@@ -12,8 +12,9 @@ from analyses.jobs.results import Results
 from analyses.jobs.run import run
 from analyses.recordings import find_replay
 from analyses.recordings.basics.binned_track import cut_track, linearise, project
-from analyses.recordings.basics.recording import Posterior, Recording
+from analyses.recordings.basics.recording import Recording
 from analyses.recordings.basics.settings import Judgement, Settings
+from analyses.recordings.basics.signals import Posterior
 from analyses.recordings.decide import scoring
 from analyses.recordings.decide.scores import (
     common_cells,

@@ -280,7 +280,7 @@ def _make(
 
 def draw(drawing: Figures, folder: Path, svg: bool = False) -> list[Path]:
     """Draw figures from the tables of a result folder, as PDF and PNG, and as SVG if asked."""
-    from analyses.plots.style import save
+    from analyses.plots.files import save
 
     return [
         path

@@ -39,6 +39,7 @@ if TYPE_CHECKING:
     from analyses.plots.explanation import explanation_figure as explanation_figure
     from analyses.plots.explanation import group_figure as group_figure
     from analyses.plots.explanation import identifiability_figure as identifiability_figure
+    from analyses.plots.files import save as save
     from analyses.plots.film import animate_pause as animate_pause
     from analyses.plots.findings import found_accounts_figure as found_accounts_figure
     from analyses.plots.findings import page_figure as page_figure
@@ -55,16 +56,18 @@ if TYPE_CHECKING:
     from analyses.plots.learners import sweep_figure as sweep_figure
     from analyses.plots.mdps import mdps_figure as mdps_figure
     from analyses.plots.mdps import plot_mdp as plot_mdp
-    from analyses.plots.recorded import plot_beside_accounts as plot_beside_accounts
+    from analyses.plots.predictions import plot_beside_accounts as plot_beside_accounts
+    from analyses.plots.predictions import predictions_figure as predictions_figure
+    from analyses.plots.predictions import (
+        recorded_statistics_figures as recorded_statistics_figures,
+    )
     from analyses.plots.recorded import plot_epoch_blocks as plot_epoch_blocks
     from analyses.plots.recorded import plot_epochs as plot_epochs
     from analyses.plots.recorded import plot_recorded_evidence as plot_recorded_evidence
     from analyses.plots.recorded import plot_recorded_kinds as plot_recorded_kinds
-    from analyses.plots.recorded import predictions_figure as predictions_figure
     from analyses.plots.recorded import recorded_epochs_figure as recorded_epochs_figure
     from analyses.plots.recorded import recorded_evidence_figure as recorded_evidence_figure
     from analyses.plots.recorded import recorded_kinds_figure as recorded_kinds_figure
-    from analyses.plots.recorded import recorded_statistics_figures as recorded_statistics_figures
     from analyses.plots.replay_events import plot_replay as plot_replay
     from analyses.plots.replay_events import replay_events_figure as replay_events_figure
     from analyses.plots.replay_kinds import plot_replay_kinds as plot_replay_kinds
@@ -72,7 +75,6 @@ if TYPE_CHECKING:
     from analyses.plots.replay_kinds import replay_kinds_figure as replay_kinds_figure
     from analyses.plots.replay_kinds import replay_over_time_figure as replay_over_time_figure
     from analyses.plots.style import figure_style as figure_style
-    from analyses.plots.style import save as save
     from analyses.plots.tasks import plot_task as plot_task
     from analyses.plots.tasks import plot_typical_replay as plot_typical_replay
     from analyses.plots.tasks import task_figure as task_figure

@@ -1,15 +1,17 @@
-"""Checks of a whole recording: one clock, one scale, and places on the track."""
+"""Checks of a recording: events, what was observed, one clock, one scale, places on the track."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import partial
 
 import numpy as np
+import pandas as pd
 
 from analyses.recordings.basics.binned_track import BinnedTrack, project
-from analyses.recordings.basics.observed import outside_of
+from analyses.recordings.basics.observed import Observed, check_digits, outside_of, within
 from analyses.recordings.basics.settings import FARTHEST
-from replay.checks import shown
+from replay.checks import check_all, check_array, check_column, check_table, shown
 from replay.checks.arrays import Floats
 
 _OFF_TRACK = 10.0  # cm: the bins of another program may lie beside the corridor
@@ -20,6 +22,45 @@ _OTHER_CELLS = 8  # of so many, one may itself be on another clock
 _BEFORE_OTHERS = 0.1  # of the recording: a cell may fire so long before or after all others
 _STILL = 0.05  # of all positions, without a change
 _LOST = 1e-3  # of a posterior, which may lie so far away
+
+
+def check_events(
+    table: pd.DataFrame, what: str, bounds: tuple[str, str] = ("start_time", "end_time")
+) -> tuple[Floats, Floats]:
+    """Check and return the begins and ends of events, in s; messages name rows by the index."""
+    check_table(table, bounds, what)
+    start, end = check_all(
+        partial(check_column, table, column, what, kind="number") for column in bounds
+    )
+    for column in bounds:
+        check_digits(table[column], f"The times of {what}")
+    wrong = np.flatnonzero(end <= start)
+    if len(wrong):
+        row = wrong[0]
+        raise ValueError(
+            f"Events must end after they begin; row {table.index[row]} of {what} goes from "
+            f"{start[row]:.12g} to {end[row]:.12g} s."
+        )
+    return start, end
+
+
+def check_observed(name: str, spikes: Sequence[Floats], observed: Observed) -> None:
+    """Check that spikes are finite, and lie in the times in which their cell was observed."""
+    if observed.cells and len(observed.cells) != len(spikes):
+        raise ValueError(
+            f"{name} must say for each of its {len(spikes)} cells when it was "
+            f"observed; got {len(observed.cells)}."
+        )
+    intervals = observed.of_cells(len(spikes))
+    for cell, (times, own) in enumerate(zip(spikes, intervals, strict=True)):
+        check_array(times, f"The spike times of cell {cell} of {name}", kind="number")
+        n_outside = int((~within(own, times)).sum())
+        if n_outside:
+            raise ValueError(
+                f"{n_outside} of {len(times)} spikes of cell {cell} of {name} lie outside "
+                "of the times in which it was observed. Give both in s, on one clock, and "
+                "leave such spikes out."
+            )
 
 
 def check_one_clock(name: str, clocks: Mapping[str, Floats]) -> None:

@@ -26,8 +26,9 @@ from numpy.typing import ArrayLike
 from scipy import ndimage, signal
 
 from analyses.recordings.basics.observed import Observed, joined, stretches
-from analyses.recordings.basics.recording import FieldPotential, Posterior, Recording
+from analyses.recordings.basics.recording import Recording
 from analyses.recordings.basics.settings import Criteria, Settings
+from analyses.recordings.basics.signals import FieldPotential, Posterior
 from analyses.recordings.prepare.place_fields import Running
 from replay.checks import check_number
 from replay.checks.arrays import Bools, Floats

@@ -42,8 +42,9 @@ from numpy.typing import NDArray
 
 from analyses.recordings.basics.marks import MarkClasses, classes_of_marks, describe_classes
 from analyses.recordings.basics.observed import check_digits, check_times, outside_of, with_spikes
-from analyses.recordings.basics.recording import FieldPotential, Posterior, Recording, sampled_at
+from analyses.recordings.basics.recording import Recording
 from analyses.recordings.basics.settings import MOST_UNKNOWN
+from analyses.recordings.basics.signals import FieldPotential, Posterior, sampled_at
 from analyses.recordings.readers.decoded import along_track
 from analyses.recordings.readers.mat_files import load_mat
 from analyses.recordings.readers.npz_files import ARRAYS, kind_of, load_npz, to_arrays

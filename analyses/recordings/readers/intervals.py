@@ -11,7 +11,8 @@ import numpy as np
 import pandas as pd
 
 from analyses.recordings.basics.observed import seconds_in
-from analyses.recordings.basics.recording import Recording, check_events
+from analyses.recordings.basics.recording import Recording
+from analyses.recordings.basics.recording_checks import check_events
 from analyses.recordings.basics.settings import RUN
 from analyses.recordings.readers.array_files import read_arrays
 from analyses.recordings.readers.decoded import open_table

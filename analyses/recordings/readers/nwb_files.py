@@ -27,8 +27,9 @@ from analyses.recordings.basics.observed import (
     with_spikes,
     within,
 )
-from analyses.recordings.basics.recording import FieldPotential, Recording, sampled_at
+from analyses.recordings.basics.recording import Recording
 from analyses.recordings.basics.settings import FIND_RIPPLES, MOST_UNKNOWN
+from analyses.recordings.basics.signals import FieldPotential, sampled_at
 from analyses.recordings.readers.files import (
     Remote,
     check_contents,

@@ -25,11 +25,11 @@ from analyses.inference.features import (
     of_condition,
     replay_features,
 )
+from analyses.inference.groups import account_frequencies
 from analyses.inference.likelihood import ceiling_bits, held_out_bits, walk_bits
 from analyses.inference.model_choice import (
     ModelChoice,
     Simulations,
-    account_frequencies,
     class_name,
     parameter_intervals,
 )

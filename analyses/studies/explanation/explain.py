@@ -380,7 +380,7 @@ def _draw(results: Results) -> Iterator[tuple[str, Figure]]:
         explanation_figure,
         group_figure,
     )
-    from analyses.plots.recorded import predictions_figure
+    from analyses.plots.predictions import predictions_figure
 
     names = ("verdicts", "probabilities", "group", "places", "misfits")
     tables = {name: results.read(f"{name}.csv") for name in names}

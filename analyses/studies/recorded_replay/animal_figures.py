@@ -104,7 +104,7 @@ def draw_epochs(results: Results, read: Reader) -> Iterator[tuple[str, Figure]]:
 
 def draw_accounts(results: Results, read: Reader) -> Iterator[tuple[str, Figure]]:
     """Draw the statistics beside published values and the predictions of accounts."""
-    from analyses.plots.recorded import recorded_statistics_figures
+    from analyses.plots.predictions import recorded_statistics_figures
 
     table = read("accounts.csv")
     for question, names in QUESTIONS.items():
