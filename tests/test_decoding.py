@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from scipy import integrate, stats
 
-from analyses.plots.decoded_event import _MOVEMENT_LOOKS
+from analyses.plots.decoded_panels import MOVEMENT_LOOKS
 from analyses.recordings.basics.binned_track import cut_track
 from analyses.recordings.prepare.likelihood import (
     bayesian_posterior,
@@ -189,5 +189,5 @@ def test_it_meets_the_decoder_of_the_field():
 
 def test_figures_know_the_order_of_the_posterior():
     names = ["stationary", "continuous", "fragmented"]
-    order = [names.index(name) for name in _MOVEMENT_LOOKS]
+    order = [names.index(name) for name in MOVEMENT_LOOKS]
     assert order == [STATIONARY, CONTINUOUS, FRAGMENTED]

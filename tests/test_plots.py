@@ -25,7 +25,7 @@ from recovery_figures import _BY_TRUE_LOOKS, _SETTING_LOOKS
 
 from analyses import classify, plots
 from analyses.plots import save
-from analyses.plots.decoded_event import _MOVEMENT_LOOKS
+from analyses.plots.decoded_panels import MOVEMENT_LOOKS
 from analyses.plots.layers import draw_curves
 from analyses.plots.learned import growth_moments, learned_graph_figure, plot_learned_graph
 from analyses.plots.learners import (
@@ -240,7 +240,7 @@ def grey(colour):
         (learner_looks(LEARNERS), "linestyle"),
         (kind_looks(KINDS), "hatch"),
         (_GAIN_FLOOR_LOOKS, "hatch"),
-        (_MOVEMENT_LOOKS, "hatch"),
+        (MOVEMENT_LOOKS, "hatch"),
         (dict(enumerate((*_SETTING_LOOKS, *_BY_TRUE_LOOKS))), "marker"),
     ],
 )

@@ -15,13 +15,8 @@ from recovery_figures import (
 )
 
 from analyses import place_sequences
-from analyses.plots.decoded_event import (
-    events_sheet_figure,
-    plot_movements,
-    plot_posterior,
-    plot_spikes,
-    posterior_figure,
-)
+from analyses.plots.decoded_event import events_sheet_figure, posterior_figure
+from analyses.plots.decoded_panels import plot_movements, plot_posterior, plot_spikes
 from analyses.plots.decoded_path import decoded_path_figure, plot_decoded_path, plot_event_path
 from analyses.plots.recorded import plot_recorded_evidence, plot_recorded_kinds
 from analyses.plots.style import COLUMN_WIDTH, FULL_WIDTH

@@ -25,10 +25,10 @@ from replay.lazy import offered
 
 if TYPE_CHECKING:
     from analyses.plots.decoded_event import events_sheet_figure as events_sheet_figure
-    from analyses.plots.decoded_event import plot_movements as plot_movements
-    from analyses.plots.decoded_event import plot_posterior as plot_posterior
-    from analyses.plots.decoded_event import plot_spikes as plot_spikes
     from analyses.plots.decoded_event import posterior_figure as posterior_figure
+    from analyses.plots.decoded_panels import plot_movements as plot_movements
+    from analyses.plots.decoded_panels import plot_posterior as plot_posterior
+    from analyses.plots.decoded_panels import plot_spikes as plot_spikes
     from analyses.plots.decoded_path import decoded_path_figure as decoded_path_figure
     from analyses.plots.decoded_path import plot_decoded_path as plot_decoded_path
     from analyses.plots.decoded_path import plot_event_path as plot_event_path
