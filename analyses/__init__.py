@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from analyses.sequences.classification import classify_paths as classify_paths
     from analyses.sequences.pauses import kinds_in_places as kinds_in_places
     from analyses.sequences.place_sequences import place_sequences as place_sequences
-    from analyses.studies.comparison import compare as compare
+    from analyses.studies.comparison.compare_accounts import compare as compare
     from analyses.studies.explanation.explain import explain as explain
     from analyses.studies.recorded_replay.recorded import find_replay as find_replay
 

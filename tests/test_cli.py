@@ -29,7 +29,7 @@ from analyses.jobs.columns import TABLES
 from analyses.measures import STATISTICS
 from analyses.studies.brea_2018 import plan_reproduction
 from analyses.studies.changes import plan_change
-from analyses.studies.comparison.plan import plan_comparison
+from analyses.studies.comparison import plan_comparison
 from analyses.studies.demands import plan_demands
 from analyses.studies.explanation.explain import plan_explanation
 from analyses.studies.explanation.identify import plan_identifiability

@@ -20,8 +20,8 @@ from analyses.studies.brea_2018 import plan_reproduction
 from analyses.studies.brea_2018.reproduce import STUDY as REPRODUCTION
 from analyses.studies.changes import STUDY as CHANGES
 from analyses.studies.changes import plan_change
+from analyses.studies.comparison import plan_comparison
 from analyses.studies.comparison.compare_accounts import STUDY as COMPARISON
-from analyses.studies.comparison.plan import plan_comparison
 from analyses.studies.demands import STUDY as DEMANDS
 from analyses.studies.demands import plan_demands
 from analyses.studies.recorded_replay import plan_recording

@@ -13,6 +13,7 @@ from commands import digests, interrupt, replay
 from scipy import stats
 from typer.testing import CliRunner
 
+from analyses import compare
 from analyses.cli import app
 from analyses.findings.accounts import ACCOUNTS as KNOWN
 from analyses.findings.accounts import SHELL, Account
@@ -34,7 +35,7 @@ from analyses.measures import STATISTICS
 from analyses.plots import save
 from analyses.plots.findings import found_accounts_figure, page_figure, study_figures
 from analyses.plots.style import label
-from analyses.studies.comparison import compare
+from analyses.studies.comparison import plan_comparison, plan_rescoring
 from analyses.studies.comparison.compare_accounts import STUDY
 from analyses.studies.comparison.identification import (
     classified,
@@ -43,7 +44,6 @@ from analyses.studies.comparison.identification import (
     mistaken,
     mixed,
 )
-from analyses.studies.comparison.plan import plan_comparison, plan_rescoring
 from analyses.studies.comparison.scores import SETTINGS, agreed, evidence_table
 from analyses.studies.comparison.simulated_studies import (
     Predictions,

@@ -21,7 +21,7 @@ import pytest
 
 from analyses.findings.evidence import evidence
 from analyses.jobs.study import Piece
-from analyses.studies.comparison.plan import plan_comparison
+from analyses.studies.comparison import plan_comparison
 from analyses.studies.comparison.simulated_studies import predictions, simulate_studies
 from replay import feed
 from replay.learners import compositional_replay, find_learner

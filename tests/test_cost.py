@@ -15,9 +15,8 @@ from analyses.studies.brea_2018 import plan_reproduction
 from analyses.studies.brea_2018 import reproduced_runs as sampling
 from analyses.studies.brea_2018.reproduce import STUDY
 from analyses.studies.brea_2018.reproduced_runs import Measured, Sample, add_up, extrapolate
-from analyses.studies.comparison import simulated_studies
+from analyses.studies.comparison import plan_comparison, simulated_studies
 from analyses.studies.comparison.compare_accounts import STUDY as COMPARISON
-from analyses.studies.comparison.plan import plan_comparison
 
 SAMPLES = [
     Sample("maze", "q_learning", 2.0, 100, 10.0),

@@ -22,8 +22,8 @@ from analyses.recordings.readers.decoded import read_table
 from analyses.recordings.readers.intervals import read_intervals
 from analyses.recordings.readers.rollouts import read_rollouts
 from analyses.recordings.recover.unfolding import confusion_matrix
+from analyses.studies.comparison import plan_comparison
 from analyses.studies.comparison.compare_accounts import compare
-from analyses.studies.comparison.plan import plan_comparison
 from analyses.studies.pages import page_of_folders
 from analyses.studies.reward_figures import changes_figure
 from replay import MDP, EventLog, feed

@@ -68,8 +68,8 @@ def compare(
     wrong_places : SHARE
         The share of replayed places that are read wrongly, as if they were decoded.
     """
+    from analyses.studies.comparison import plan_comparison, plan_rescoring
     from analyses.studies.comparison.compare_accounts import STUDY
-    from analyses.studies.comparison.plan import plan_comparison, plan_rescoring
     from replay.tasks.published import TASKS
 
     given: dict[str, Any] = {

@@ -13,9 +13,9 @@ from pathlib import Path
 
 import pandas as pd
 
+from analyses import compare
 from analyses.findings.table import findings
 from analyses.plots import save, study_figures
-from analyses.studies.comparison import compare
 
 given = [] if "ipykernel" in sys.modules else sys.argv[1:]
 folder = Path(given[0] if given else ".")  # of the pictures

@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 from scipy import stats
 
+from analyses import compare
 from analyses.findings.evidence import Studies, outcomes, statistic_range
 from analyses.findings.table import findings
-from analyses.studies.comparison import compare
 
 pytestmark = pytest.mark.slow
 

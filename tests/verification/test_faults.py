@@ -29,7 +29,7 @@ from analyses.jobs.results import Results
 from analyses.recordings.readers.track_graphs import draw_track
 from analyses.recordings.recover.simulated_recording import simulated_recording
 from analyses.studies import draw_all
-from analyses.studies.comparison.plan import plan_rescoring
+from analyses.studies.comparison import plan_rescoring
 from analyses.studies.explanation.inputs import read_animals
 
 pytestmark = [

@@ -84,7 +84,14 @@ def read_posterior(source: object, graph: nx.Graph | None, *, bins: object = Non
     outward, headings = _outward(movement, graph)
     if outward is not None:
         posterior = posterior._replace(outward=outward)
-    events = _labelled_events(data, time)
+    events = None
+    if "interval_labels" in data:  # Spyglass decoded intervals, and labelled them
+        labels = np.asarray(data["interval_labels"].values)
+        intervals = [label for label in dict.fromkeys(labels.tolist()) if label >= 0]
+        width = float(np.median(np.diff(np.sort(time))))
+        times = [time[labels == label] for label in intervals]
+        spans = [(inside.min(), inside.max() + width) for inside in times]
+        events = pd.DataFrame(spans, columns=["start_time", "end_time"])
     rate = 1 / float(np.median(np.diff(np.sort(time)))) if len(time) > 1 else np.nan
     note = (
         f"{name}: {array.name}; {len(time):,} times, {rate:.4g} per second, "
@@ -112,18 +119,6 @@ def _outward(movement: dict[str, Floats], graph: nx.Graph | None) -> tuple[Float
     is_likely = total > _LEAST
     share = np.sum(outbound, axis=0) / np.where(is_likely, total, 1.0)
     return np.where(is_likely, share, 0.5), note
-
-
-def _labelled_events(data: Any, time: Floats) -> pd.DataFrame | None:
-    """Return the intervals that Spyglass decoded and labelled; None if there are no labels."""
-    if "interval_labels" not in data:
-        return None
-    labels = np.asarray(data["interval_labels"].values)
-    intervals = [label for label in dict.fromkeys(labels.tolist()) if label >= 0]
-    width = float(np.median(np.diff(np.sort(time))))
-    times = [time[labels == label] for label in intervals]
-    spans = [(inside.min(), inside.max() + width) for inside in times]
-    return pd.DataFrame(spans, columns=["start_time", "end_time"])
 
 
 def open_posterior(path: Path) -> Any:

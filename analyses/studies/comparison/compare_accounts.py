@@ -15,6 +15,7 @@ from analyses.jobs.results import Results
 from analyses.jobs.run import Kept, run, run_in_scratch
 from analyses.jobs.study import Shown, Study
 from analyses.reports.text import plural, rows_of
+from analyses.studies.comparison import Accounts, Comparison, plan_comparison, plan_rescoring
 from analyses.studies.comparison.identification import (
     classified,
     confusion,
@@ -24,7 +25,6 @@ from analyses.studies.comparison.identification import (
     mistaken,
     mixtures,
 )
-from analyses.studies.comparison.plan import Accounts, Comparison, plan_comparison, plan_rescoring
 from analyses.studies.comparison.scores import SETTINGS, evidence_table, regions, robustness, sums
 from analyses.studies.comparison.simulated_studies import (
     estimate_studies,

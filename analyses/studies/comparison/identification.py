@@ -28,7 +28,7 @@ from analyses.findings.evidence import (
 )
 from analyses.inference.model_choice import ModelChoice, Simulations, class_name
 from analyses.measures import STATISTICS
-from analyses.studies.comparison.plan import Comparison
+from analyses.studies.comparison import Comparison
 from analyses.studies.comparison.simulated_studies import Predictions
 from replay.checks.arrays import Floats
 

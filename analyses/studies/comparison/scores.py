@@ -20,8 +20,8 @@ from analyses.findings.evidence import (
 from analyses.findings.priors import Parameter
 from analyses.measures import STATISTICS
 from analyses.measures.replays import AT_REST
+from analyses.studies.comparison import Comparison
 from analyses.studies.comparison.identification import WALK, with_walks
-from analyses.studies.comparison.plan import Comparison
 from analyses.studies.comparison.simulated_studies import Predictions, weights
 from replay.checks.arrays import Bools, Floats, Ints
 
