@@ -13,11 +13,7 @@ from analyses.sequences.classification import classify, classify_parts
 from analyses.sequences.counts import CHAINS, ReplayCounts
 from analyses.sequences.experience import Experience
 from analyses.sequences.growing import ACROSS, WITHIN, GrowingChains, backup_rows, chain_kinds
-from analyses.sequences.suffix_automaton import (
-    GrowingAutomaton,
-    appended,
-    relocated,
-)
+from analyses.sequences.suffix_automaton import GrowingAutomaton, appended, relocated
 from analyses.tables import KINDS
 from replay.experiments import EXPERIMENTS
 from replay.log import backups, parquet

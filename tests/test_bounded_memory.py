@@ -10,11 +10,7 @@ from test_cli import Terminal
 from analyses.cli.terminal import print_frame
 from analyses.jobs.results import Results
 from analyses.studies import draw_all
-from analyses.studies.bounded_memory import (
-    STUDY,
-    measure_bounded_memory,
-    summarise_bounded_memory,
-)
+from analyses.studies.bounded_memory import STUDY, measure_bounded_memory, summarise_bounded_memory
 from analyses.studies.reward_figures import bounded_memory_figure, plot_bounded_memory
 from replay.experiments import EXPERIMENTS
 from replay.simulation import simulate

@@ -85,10 +85,7 @@ def test_no_two_learners_say_the_same():
 def test_parameters_tell():
     bounded = {"capacity": 3, "retention": "fading", "priority": "recency"}
     told = described("prioritized_sweeping", bounded)
-    assert (told.stores, told.priority) == (
-        "a model of fading transitions",
-        "latest change of V",
-    )
+    assert (told.stores, told.priority) == ("a model of fading transitions", "latest change of V")
     assert described("prioritized_memory_access", {"need": "one"}).priority == "gain"
     indifferent = {"need": "one", "use_gain": False, "replay_at": "step"}
     told = described("prioritized_memory_access", indifferent)

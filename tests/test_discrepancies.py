@@ -9,11 +9,7 @@ import pandas as pd
 import pytest
 from commands import digests, interrupt
 from discrepancies import COMPARED, STUDY, plan_variants
-from discrepancies_figures import (
-    differing,
-    discrepancies_figure,
-    discrepancy_curves_figure,
-)
+from discrepancies_figures import differing, discrepancies_figure, discrepancy_curves_figure
 from scipy import stats
 from typer.testing import CliRunner
 

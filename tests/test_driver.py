@@ -103,12 +103,7 @@ def test_an_error_in_a_thread_is_raised(monkeypatch):
 @pytest.mark.parametrize(
     ("learner", "params", "n_steps", "message"),
     [
-        (
-            "q_learning",
-            {},
-            10**9 * 2,
-            r"no room for the log of 2000000000 steps: .* 48\.0 GB",
-        ),
+        ("q_learning", {}, 10**9 * 2, r"no room for the log of 2000000000 steps: .* 48\.0 GB"),
         ("q_learning", {}, 2**31, "A log holds at most 2147483647 steps, got 2147483648"),
         ("q_learning", {}, 10**18, "n_steps must be a whole number from 1 to 1000000000000000"),
     ],
@@ -158,10 +153,7 @@ ROWS = {
 @pytest.mark.parametrize(
     ("columns", "message"),
     [
-        (
-            {"state": ["a", "b"]},
-            "'state' of transitions must hold whole numbers .* row 0",
-        ),
+        ({"state": ["a", "b"]}, "'state' of transitions must hold whole numbers .* row 0"),
         ({"action": [0, 3]}, "'action' of transitions must hold whole numbers from 0 to 1; row 1"),
         ({"reward": pd.to_datetime(["2020", "2021"])}, "'reward' of transitions must hold finite"),
         ({"reward": [0.0, 1e200]}, "'reward' of transitions must hold finite numbers .* row 1"),

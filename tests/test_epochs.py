@@ -239,9 +239,7 @@ def test_events_before_the_run_are_no_sign_of_other_clocks():
     whole = simulated_recording(12)
     begins = float(whole.events["start_time"].iloc[3]) - 0.5
     found = replace(
-        whole,
-        events=whole.events.iloc[:3],
-        on_track=np.array([[begins, whole.time[-1]]]),
+        whole, events=whole.events.iloc[:3], on_track=np.array([[begins, whole.time[-1]]])
     )
     with warnings.catch_warnings():
         warnings.simplefilter("error")

@@ -27,12 +27,7 @@ from analyses.inference.model_choice import (
     parameter_intervals,
 )
 from analyses.inference.replayed import Replayed, given_conditions, senses_by_condition
-from analyses.inference.simulation import (
-    as_many,
-    in_pauses_of,
-    misread,
-    simulate_misread,
-)
+from analyses.inference.simulation import as_many, in_pauses_of, misread, simulate_misread
 from analyses.jobs.results import Results
 from analyses.jobs.run import run
 from analyses.jobs.study import Piece
@@ -44,11 +39,7 @@ from analyses.sequences.sequences import Lists
 from analyses.studies import explanation as planned
 from analyses.studies.explanation import answers, identify, named_accounts
 from analyses.studies.explanation import explain as explanation
-from analyses.studies.explanation.answers import (
-    beside_own_accounts,
-    in_same_pauses,
-    statistics_of,
-)
+from analyses.studies.explanation.answers import beside_own_accounts, in_same_pauses, statistics_of
 from analyses.studies.explanation.explain import explain, plan_explanation
 from analyses.studies.explanation.identify import STUDY as IDENTIFIABILITY
 from analyses.studies.explanation.identify import (

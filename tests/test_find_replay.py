@@ -161,8 +161,7 @@ def test_only_what_had_been_run_before_the_event_counts(session):
     moved["start_time"], moved["end_time"] = early, early + length
     known = find_replay(of_columns(recording, event), judgement=QUICK).events["kind"].tolist()
     unknown = find_replay(
-        replace(recording, spikes=spikes, events=moved[["start_time", "end_time"]]),
-        judgement=QUICK,
+        replace(recording, spikes=spikes, events=moved[["start_time", "end_time"]]), judgement=QUICK
     )
     assert known == ["forward_episode"]
     assert unknown.events["kind"].tolist() == ["unexperienced"]

@@ -288,8 +288,7 @@ print(sum(answer.stats.cache_hits.values()), sum(element.stats.cache_hits.values
 
 
 @pytest.mark.parametrize(
-    "content",
-    [b"damaged", *(pytest.param(each, marks=pytest.mark.slow) for each in (b"", None))],
+    "content", [b"damaged", *(pytest.param(each, marks=pytest.mark.slow) for each in (b"", None))]
 )
 def test_what_is_damaged_is_compiled_anew(project, content):
     """The index of one kernel and the code of another."""

@@ -335,9 +335,7 @@ def test_what_is_valid_is_taken(name):
 
 
 @settings(
-    max_examples=N_EXAMPLES,
-    deadline=None,
-    suppress_health_check=list(hypothesis.HealthCheck),
+    max_examples=N_EXAMPLES, deadline=None, suppress_health_check=list(hypothesis.HealthCheck)
 )
 @pytest.mark.parametrize("name", ENTRIES)
 @given(data=st.data())
@@ -365,9 +363,7 @@ def read_damaged(pick):
 
 
 @settings(
-    max_examples=2 * N_EXAMPLES,
-    deadline=None,
-    suppress_health_check=list(hypothesis.HealthCheck),
+    max_examples=2 * N_EXAMPLES, deadline=None, suppress_health_check=list(hypothesis.HealthCheck)
 )
 @given(data=st.data())
 def test_a_damaged_log_is_read_as_it_was_or_refused(data):
@@ -463,9 +459,7 @@ def written(tmp_path_factory):
 
 
 @settings(
-    max_examples=N_EXAMPLES,
-    deadline=None,
-    suppress_health_check=list(hypothesis.HealthCheck),
+    max_examples=N_EXAMPLES, deadline=None, suppress_health_check=list(hypothesis.HealthCheck)
 )
 @pytest.mark.parametrize("name", FORMATS)
 @given(data=st.data())

@@ -275,11 +275,7 @@ class Decoded(NamedTuple):
 
 def decoded_arrays(decoded):
     xy = linear_to_plane(read_track(LINE), decoded.linear, "Bins")
-    return {
-        "posterior": decoded.probability,
-        "posterior_time": decoded.time,
-        "posterior_xy": xy,
-    }
+    return {"posterior": decoded.probability, "posterior_time": decoded.time, "posterior_xy": xy}
 
 
 def decoded_npz(decoded, folder):

@@ -14,13 +14,7 @@ from hypothesis import strategies as st
 from replay_tables import make_task, null_test, permutation_test, random_pairs, replays, sequence
 
 from analyses.measures import STATISTICS
-from analyses.measures.chance import (
-    distinct,
-    padded,
-    random_edges,
-    random_walks,
-    shuffled_order,
-)
+from analyses.measures.chance import distinct, padded, random_edges, random_walks, shuffled_order
 from analyses.sequences.pauses import find_segments
 from analyses.sequences.place_sequences import Detection
 from analyses.sequences.sequences import Lists

@@ -36,12 +36,7 @@ from analyses.plots.learners import (
 )
 from analyses.plots.mdps import mark_cut_edges, maze_cell_size, mdps_figure, plot_mdp
 from analyses.plots.panels import grid, keep_outer_labels
-from analyses.plots.replay_events import (
-    pick_examples,
-    plot_replay,
-    replay_events_figure,
-    stretches,
-)
+from analyses.plots.replay_events import pick_examples, plot_replay, replay_events_figure, stretches
 from analyses.plots.replay_kinds import (
     plot_replay_kinds,
     plot_replay_over_time,

@@ -21,8 +21,7 @@ CROSSING = [[0, 1, 2, 3, 4], [5, 6, 2, 7, 8]]
 
 @pytest.mark.filterwarnings("ignore:.*no row of transitions is terminated")
 @given(
-    path=st.lists(st.integers(0, 4), min_size=2, max_size=30),
-    rate=st.sampled_from([0.1, 0.5, 1.0]),
+    path=st.lists(st.integers(0, 4), min_size=2, max_size=30), rate=st.sampled_from([0.1, 0.5, 1.0])
 )
 def test_predictions_move_towards_what_was_done_after_each_move(path, rate):
     _, found, memory = fed(NAME, [path], goes_on=True, learning_rate=rate)

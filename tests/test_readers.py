@@ -122,8 +122,7 @@ class TestHdf5:
     def test_data_that_were_never_written(self, tmp_path):
         path = tmp_path / "session.nwb"
         self.make(
-            path,
-            lambda h5py, file: file.create_dataset("raw", (10**13,), "f8", chunks=(1000,)),
+            path, lambda h5py, file: file.create_dataset("raw", (10**13,), "f8", chunks=(1000,))
         )
         assert "no room for 'raw' of session.nwb" in self.refused(path)
 
@@ -407,10 +406,7 @@ def stacked(data):
     n_time, n_states, n_bins = values.shape
     flat = np.concatenate([0.5 * values.reshape(n_time, -1), np.full((n_time, 1), 0.5)], axis=1)
     index = pd.MultiIndex.from_arrays(
-        [
-            [*np.repeat(state, n_bins).tolist(), "Local"],
-            [*np.tile(position, n_states), np.nan],
-        ],
+        [[*np.repeat(state, n_bins).tolist(), "Local"], [*np.tile(position, n_states), np.nan]],
         names=["state", "position"],
     )
     coords = xarray.Coordinates.from_pandas_multiindex(index, "state_bins")

@@ -7,12 +7,7 @@ from figure_of_eight import EIGHT, run_eight
 from matplotlib.collections import LineCollection, QuadMesh
 from matplotlib.colors import to_hex
 from matplotlib.figure import Figure
-from recovery_figures import (
-    plot_confusion,
-    plot_corrected,
-    plot_shares,
-    recovery_figure,
-)
+from recovery_figures import plot_confusion, plot_corrected, plot_shares, recovery_figure
 
 from analyses import place_sequences
 from analyses.plots.decoded_event import events_sheet_figure, posterior_figure
@@ -25,10 +20,7 @@ from analyses.recordings.prepare.event_evidence import EventEvidence
 from analyses.recordings.prepare.state_space_decoder import CONTINUOUS, STATIONARY
 from analyses.sequences.track import graph_of_log
 from analyses.tables import KINDS
-from replay.worlds.tracks import (
-    make_linear_track,
-    make_tmaze_track,
-)
+from replay.worlds.tracks import make_linear_track, make_tmaze_track
 
 
 @pytest.fixture
@@ -195,11 +187,7 @@ def test_movements_are_stacked(ax):
     posterior[2:, STATIONARY, 1] = 1
     plot_movements(posterior, ax)
     heights = [np.ptp(each.get_paths()[0].vertices[:, 1]) for each in ax.collections]
-    assert [each.get_label() for each in ax.collections] == [
-        "Drifts",
-        "Held",
-        "Drawn anew",
-    ]
+    assert [each.get_label() for each in ax.collections] == ["Drifts", "Held", "Drawn anew"]
     assert heights[:2] == [1, 1]
 
 

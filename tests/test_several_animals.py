@@ -161,13 +161,7 @@ def test_epochs_differ_over_animals(folder):
 
 def test_the_report_says_what_a_reader_must_know(folder):
     text = (folder / "report.md").read_text("utf-8")
-    for part in (
-        BESIDE_ACCOUNTS,
-        "| 001 |",
-        "| 002 |",
-        "false-positive rate",
-        "| reverse_share |",
-    ):
+    for part in (BESIDE_ACCOUNTS, "| 001 |", "| 002 |", "false-positive rate", "| reverse_share |"):
         assert part in text
 
 

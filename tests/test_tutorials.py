@@ -70,7 +70,7 @@ SMALL = {
     "own_finding": {
         "ACCOUNTS = None": "ACCOUNTS = ['sfma', 'episodic_control', 'trajectory_sampling']",
         "N_DRAWS = 4": "N_DRAWS = 2",
-    },
+    }
 }
 LONG = ("explained_replay", "learned_and_hidden_states")
 """These run every night."""

@@ -62,10 +62,7 @@ def _options(
     version: Annotated[
         bool,
         typer.Option(
-            "--version",
-            help="Show the version and exit.",
-            is_eager=True,
-            callback=_show_version,
+            "--version", help="Show the version and exit.", is_eager=True, callback=_show_version
         ),
     ] = False,
 ) -> None:

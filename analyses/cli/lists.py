@@ -165,12 +165,7 @@ def findings(name: str | None = None, /) -> None:
     name : NAME
         A statistic, a task or a study, whose findings to list.
     """
-    from analyses.findings.table import (
-        explained,
-        list_findings,
-        list_statistics,
-        list_studies,
-    )
+    from analyses.findings.table import explained, list_findings, list_statistics, list_studies
 
     if name is None:
         print_frame(list_statistics())

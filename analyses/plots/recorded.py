@@ -8,21 +8,8 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
-from analyses.plots.panels import (
-    NEW,
-    add_legend,
-    add_note,
-    drawing,
-    new_figure,
-)
-from analyses.plots.style import (
-    COLUMN_WIDTH,
-    INCH,
-    Look,
-    count_range,
-    label,
-    write_empty,
-)
+from analyses.plots.panels import NEW, add_legend, add_note, drawing, new_figure
+from analyses.plots.style import COLUMN_WIDTH, INCH, Look, count_range, label, write_empty
 from analyses.tables import KINDS
 from replay.checks import check_choice, check_column, check_table, shown
 

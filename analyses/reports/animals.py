@@ -198,9 +198,7 @@ def _choices(choices: pd.DataFrame) -> str:
 
 
 def report_of_animals(
-    animals: Mapping[str, Conclusions],
-    tables: Mapping[str, pd.DataFrame],
-    judgement: Judgement,
+    animals: Mapping[str, Conclusions], tables: Mapping[str, pd.DataFrame], judgement: Judgement
 ) -> str:
     """Write the report on several animals in Markdown."""
     n = len(animals)

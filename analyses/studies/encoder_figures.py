@@ -7,14 +7,7 @@ from matplotlib.figure import Figure
 
 from analyses.plots.layers import draw_rows, name_rows
 from analyses.plots.panels import drawing, fitting_columns, grid
-from analyses.plots.style import (
-    FULL_WIDTH,
-    count_range,
-    kind_looks,
-    label,
-    learner_looks,
-    marked,
-)
+from analyses.plots.style import FULL_WIDTH, count_range, kind_looks, label, learner_looks, marked
 from analyses.tables import KINDS, LEARNER_ORDER, in_order
 from replay.checks import check_table
 

@@ -18,14 +18,7 @@ import networkx as nx
 import numpy as np
 from numpy.typing import ArrayLike
 
-from replay.checks import (
-    check_array,
-    check_flag,
-    check_list,
-    check_number,
-    check_whole,
-    shown,
-)
+from replay.checks import check_array, check_flag, check_list, check_number, check_whole, shown
 from replay.checks.arrays import Floats
 from replay.worlds.transitions import NOT_TOO_LARGE
 

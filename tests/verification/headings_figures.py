@@ -14,12 +14,7 @@ __all__ = ["headings_figure"]
 
 _COLOURS = ("#b0b0b0", "#808080", "#505050", "#000000", "#aa3377")  # the more cells, the darker
 _MARKERS = ("o", "s", "^", "D", "v")
-_TITLES = {
-    "right": "Right",
-    "wrong": "Wrong",
-    "ambiguous": "Ambiguous",
-    "missed": "Missed",
-}
+_TITLES = {"right": "Right", "wrong": "Wrong", "ambiguous": "Ambiguous", "missed": "Missed"}
 _APART, _RARE = 0.03, 0.05
 
 

@@ -248,10 +248,7 @@ def _summarise(plan: Retest, results: Results) -> dict[str, pd.DataFrame]:
         own = counts if query is None else counts.query(query)
         if own.empty:
             continue
-        units = {
-            "sessions": totals(own, ["animal", "session"]),
-            "animals": totals(own, ["animal"]),
-        }
+        units = {"sessions": totals(own, ["animal", "session"]), "animals": totals(own, ["animal"])}
         total = units["animals"].sum().to_frame().T
         again = {over: drawn_again(each, plan.seed) for over, each in units.items()}
         for sense in SENSES:

@@ -76,10 +76,7 @@ def readable():
     counts = []
     for seed in range(N_READABLE):
         record = simulate_plainly(
-            two_way_track(),
-            {"pre_explored": True, "one_step_late": True},
-            n_episodes=50,
-            seed=seed,
+            two_way_track(), {"pre_explored": True, "one_step_late": True}, n_episodes=50, seed=seed
         )
         steps = record.transitions
         steps = steps.assign(run=seed, episode=steps["terminated"].shift(fill_value=False).cumsum())

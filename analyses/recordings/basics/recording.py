@@ -38,14 +38,7 @@ from analyses.recordings.basics.recording_checks import (
 )
 from analyses.recordings.basics.settings import MOST_UNKNOWN
 from analyses.recordings.basics.signals import FieldPotential, Posterior
-from replay.checks import (
-    check_array,
-    check_column,
-    check_number,
-    check_table,
-    check_text,
-    typed,
-)
+from replay.checks import check_array, check_column, check_number, check_table, check_text, typed
 from replay.checks.arrays import Bools, Floats, Ints
 
 _MOST_SHOWN = 20

@@ -20,12 +20,7 @@ from analyses import intervals
 from analyses.jobs.results import Results
 from analyses.jobs.study import Shown, Study, drawn
 from analyses.measures import reward_rate
-from analyses.studies.brea_2018 import (
-    N_WINDOWS,
-    Reproduction,
-    log_folder,
-    plan_reproduction,
-)
+from analyses.studies.brea_2018 import N_WINDOWS, Reproduction, log_folder, plan_reproduction
 from analyses.studies.brea_2018.reproduced_runs import estimate_cost, make_runs
 from analyses.tables import in_paper_order
 from replay.experiments import EXPERIMENTS

@@ -24,12 +24,7 @@ from analyses.measures.animals import replays_by_jump
 from analyses.sequences import Detection
 from analyses.sequences.sequences import Columns
 from analyses.sequences.track import graph_of_task
-from analyses.studies.comparison import (
-    DRAWS_OF_PIECE,
-    Comparison,
-    n_simulated,
-    stored_studies,
-)
+from analyses.studies.comparison import DRAWS_OF_PIECE, Comparison, n_simulated, stored_studies
 from replay.checks.arrays import Floats
 from replay.learners import find_learner
 from replay.log.event_log import EventLog
