@@ -22,8 +22,9 @@ from strategies import columns, event_log, examples, experienced_episodes, holdi
 
 from analyses.jobs.run import run
 from analyses.sequences.classification import classify
+from analyses.sequences.ends import second_ends
 from analyses.sequences.experience import Experience
-from analyses.sequences.suffix_automaton import GrowingAutomaton, appended, second_ends
+from analyses.sequences.suffix_automaton import GrowingAutomaton, appended
 from replay import simulate
 from replay.log.event_log import EventLog
 from replay.worlds.mazes import from_ascii

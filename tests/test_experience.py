@@ -20,8 +20,9 @@ from strategies import (
 )
 
 from analyses import place_sequences
+from analyses.sequences.ends import LatestEnds
 from analyses.sequences.experience import Experience, PathPiece, experienced_pieces
-from analyses.sequences.suffix_automaton import GrowingAutomaton, LatestEnds, appended
+from analyses.sequences.suffix_automaton import GrowingAutomaton, appended
 from replay.log.event_log import EventLog
 
 COLUMNS = ("episode", "step", "state", "action", "next_state")

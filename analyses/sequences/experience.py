@@ -17,14 +17,13 @@ import numpy.typing as npt
 import pandas as pd
 from numpy.typing import NDArray
 
+from analyses.sequences.ends import LatestEnds, second_ends
 from analyses.sequences.sequences import Columns, whole_columns
 from analyses.sequences.suffix_automaton import (
     GrowingAutomaton,
-    LatestEnds,
     SuffixAutomaton,
     appended,
     prepended,
-    second_ends,
 )
 from replay.checks import check_array, check_choice, check_whole
 from replay.checks.arrays import Bools, Int32s, Ints
