@@ -25,8 +25,8 @@ from replay.learners.bayes_adaptive.belief_tree import (
     learn_outcome,
 )
 from replay.learners.contract import Pause, Sizes, Transition
+from replay.learners.ranges import likeliest_outcomes
 from replay.log.backups import EPISODE_END, REST, START, backup_buffer, renew
-from replay.parts.experiences import likeliest_outcomes
 from replay.worlds.mazes import from_ascii
 from replay.worlds.mdp import MDP
 

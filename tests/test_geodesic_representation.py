@@ -13,8 +13,8 @@ from plain_geodesic import PlainMap
 from replay import simulate
 from replay.learners import find_learner
 from replay.learners.contract import Pause, Sizes, Transition
+from replay.learners.ranges import likeliest_outcomes
 from replay.log.backups import EPISODE_END, REST, START, backup_buffer, renew
-from replay.parts.experiences import likeliest_outcomes
 from replay.tasks import give_laps, replay_laps
 from replay.tasks.published import find_task
 from replay.worlds.mazes import from_ascii

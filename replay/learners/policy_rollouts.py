@@ -54,9 +54,10 @@ from numpy.random import Generator
 from replay.checks.arrays import Floats, Ints
 from replay.learners import ranges
 from replay.learners.contract import Between, Description, Known, Pause, Sizes, Transition
+from replay.learners.ranges import known_moves
 from replay.log.backups import EPISODE_END, ONLINE, START, STEP, TRACE, BackupBuffer, record
 from replay.parts import experiences
-from replay.parts.experiences import Episode, Experiences, known_moves
+from replay.parts.experiences import Episode, Experiences
 from replay.parts.policies import draw_weighted, softmax
 from replay.worlds.mdp import MDP
 

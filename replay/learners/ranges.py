@@ -1,4 +1,4 @@
-"""Parameters of learners: their ranges, what shared ones mean, and how given ones are checked.
+"""Parameters of learners: their ranges, how given ones are checked, and what some must know.
 
 A learner's ``Params`` uses ranges as annotations, ``discount: ranges.Share = 0.99``.
 """
@@ -13,8 +13,10 @@ from typing import Annotated, Any, NamedTuple, get_type_hints
 import numpy as np
 
 from replay.checks import LARGEST_NUMBER, shown
+from replay.checks.arrays import Int32s
 from replay.parts.pauses import MOMENTS
 from replay.parts.policies import POLICIES
+from replay.worlds.mdp import MDP
 
 _NOUNS = {float: "a number", int: "a whole number", bool: "True or False"}
 
@@ -166,3 +168,37 @@ def checked_params(
             raise ValueError(f"{key} of {name!r} must be {refusal}, got {number}.")
         values[key] = number
     return type(defaults)(**values)
+
+
+def known_world(parameter: str, mdp: MDP | None, n_actions: int) -> MDP:
+    """Check that the world is known before the first step, and return it."""
+    if mdp is None:
+        raise ValueError(f"{parameter} needs to know the world: give feed its mdp.")
+    if mdp.n_actions != n_actions:
+        raise ValueError(
+            f"{parameter} needs to know the world: the learner has {n_actions} actions, but the "
+            f"mdp has {mdp.n_actions}."
+        )
+    return mdp
+
+
+def known_moves(parameter: str, mdp: MDP | None, n_actions: int) -> Int32s:
+    """Check that the world is known before the first step; return its `likeliest_outcomes`."""
+    return likeliest_outcomes(known_world(parameter, mdp, n_actions))
+
+
+def likeliest_outcomes(mdp: MDP) -> Int32s:
+    """Return the most probable next state of each pair of state and action.
+
+    Shape (n_states, n_actions); -1 in terminal states.
+
+    Examples
+    --------
+    >>> from replay.worlds.mazes import from_ascii
+    >>> likeliest_outcomes(from_ascii("S.G")).tolist()
+    [[0, 1, 0, 0], [1, 2, 1, 0], [-1, -1, -1, -1]]
+    """
+    likeliest = np.asarray(mdp.transition_matrix().argmax(axis=1), dtype=np.int32)
+    next_state = likeliest.reshape(mdp.n_states, mdp.n_actions)
+    next_state[mdp.terminal] = -1
+    return next_state

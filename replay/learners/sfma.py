@@ -46,15 +46,10 @@ from replay.checks.arrays import Floats, Int32s
 from replay.jit import inlined, kernel
 from replay.learners import q_learning, ranges
 from replay.learners.contract import Between, Choice, Description, Known, Pause, Sizes, Transition
+from replay.learners.ranges import known_moves
 from replay.log.backups import ONLINE, REST, BackupBuffer, record
 from replay.parts import pauses
-from replay.parts.experiences import (
-    Experiences,
-    experience_at,
-    experience_words,
-    experiences_of,
-    known_moves,
-)
+from replay.parts.experiences import Experiences, experience_at, experience_words, experiences_of
 from replay.parts.pauses import Earnings
 from replay.parts.policies import draw_weighted
 from replay.worlds.mdp import MDP

@@ -63,8 +63,9 @@ from replay.checks.arrays import Bools, Floats
 from replay.jit import inlined, kernel
 from replay.learners import ranges
 from replay.learners.contract import Between, Description, Known, Pause, Sizes, Transition
+from replay.learners.ranges import known_moves
 from replay.log.backups import REST, BackupBuffer, reactivate
-from replay.parts.experiences import Numbering, join, known_moves, numbering
+from replay.parts.experiences import Numbering, join, numbering
 from replay.parts.pauses import IN_PAUSES, is_due, phases_of
 from replay.worlds.mdp import MDP
 

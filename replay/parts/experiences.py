@@ -4,11 +4,10 @@
 `RecentSteps` the last steps, in a ring buffer; `Episode` the transitions of the current episode;
 and `Outcomes` the rewards of a learned model, so that experience can be drawn from it.
 
-Places and pairs are numbered as they are met, or all of them before the first step, if a world is
-known beforehand.
+Places and pairs are numbered as they are met, or all of them before the first step.
 """
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.random import Generator
@@ -18,9 +17,6 @@ from replay.checks.arrays import Bools, Int32s, Ints
 from replay.jit import inlined
 from replay.parts.pauses import Transition
 from replay.parts.world_model import WorldModel, draw_edge, edge_to, remember
-
-if TYPE_CHECKING:
-    from replay.worlds.mdp import MDP
 
 
 class Numbering(NamedTuple):
@@ -275,37 +271,3 @@ def draw_outcome(outcomes: Outcomes, model: WorldModel, rng: Generator) -> int:
     pair = outcomes.pairs[int(rng.random() * outcomes.n_pairs[0])]
     n_actions = model.visits.shape[1]
     return draw_edge(model, pair // n_actions, pair % n_actions, rng)
-
-
-def known_world(parameter: str, mdp: "MDP | None", n_actions: int) -> "MDP":
-    """Check that the world is known before the first step, and return it."""
-    if mdp is None:
-        raise ValueError(f"{parameter} needs to know the world: give feed its mdp.")
-    if mdp.n_actions != n_actions:
-        raise ValueError(
-            f"{parameter} needs to know the world: the learner has {n_actions} actions, but the "
-            f"mdp has {mdp.n_actions}."
-        )
-    return mdp
-
-
-def known_moves(parameter: str, mdp: "MDP | None", n_actions: int) -> Int32s:
-    """Check that the world is known before the first step; return its `likeliest_outcomes`."""
-    return likeliest_outcomes(known_world(parameter, mdp, n_actions))
-
-
-def likeliest_outcomes(mdp: "MDP") -> Int32s:
-    """Return the most probable next state of each pair of state and action.
-
-    Shape (n_states, n_actions); -1 in terminal states.
-
-    Examples
-    --------
-    >>> from replay.worlds.mazes import from_ascii
-    >>> likeliest_outcomes(from_ascii("S.G")).tolist()
-    [[0, 1, 0, 0], [1, 2, 1, 0], [-1, -1, -1, -1]]
-    """
-    likeliest = np.asarray(mdp.transition_matrix().argmax(axis=1), dtype=np.int32)
-    next_state = likeliest.reshape(mdp.n_states, mdp.n_actions)
-    next_state[mdp.terminal] = -1
-    return next_state

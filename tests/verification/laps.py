@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 from replay.learners import Learner
 from replay.learners.contract import Sizes
 from replay.learners.prioritized_memory_access import Memory as AccessMemory
+from replay.learners.ranges import likeliest_outcomes
 from replay.log.event_log import EventLog
-from replay.parts.experiences import likeliest_outcomes
 from replay.parts.markov_chain import MarkovChain
 from replay.simulation.driver import Driver, LogWriter, changing_tables
 from replay.worlds.mdp import MDP

@@ -67,9 +67,9 @@ from replay.learners.bayes_adaptive.belief_tree import (
     Params,
 )
 from replay.learners.contract import Description, Known, Pause, Sizes, Transition
+from replay.learners.ranges import known_moves
 from replay.log.backups import EPISODE_END, ONLINE, REST, START, STEP, BackupBuffer, record
 from replay.parts import pauses
-from replay.parts.experiences import known_moves
 from replay.parts.pauses import Earnings
 from replay.parts.policies import SOFTMAX, Policy, best_value, draw_action
 from replay.worlds.mdp import MDP

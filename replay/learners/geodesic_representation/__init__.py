@@ -62,9 +62,10 @@ from replay.learners.geodesic_representation.goals import (
     note_visit,
     set_policy,
 )
+from replay.learners.ranges import known_world, likeliest_outcomes
 from replay.log.backups import EPISODE_END, ONLINE, REST, START, BackupBuffer, record
 from replay.parts import pauses
-from replay.parts.experiences import forget_all, known_world, likeliest_outcomes, meet
+from replay.parts.experiences import forget_all, meet
 from replay.parts.pauses import Earnings
 from replay.parts.policies import Policy, best_value
 from replay.parts.world_model import WorldModel, model_words, world_model

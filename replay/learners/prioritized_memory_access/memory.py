@@ -10,7 +10,8 @@ from replay.checks.arrays import Bools, Floats, Int32s
 from replay.jit import kernel
 from replay.learners import ranges
 from replay.learners.contract import Choice
-from replay.parts.experiences import Numbering, known_world, likeliest_outcomes, meet
+from replay.learners.ranges import known_world, likeliest_outcomes
+from replay.parts.experiences import Numbering, meet
 from replay.parts.markov_chain import MarkovChain, set_edge
 from replay.parts.need import NEEDS, SUCCESSORS, Need
 from replay.parts.pauses import IN_PAUSES

@@ -21,7 +21,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from replay.learners.geodesic_representation import Memory, add_goal, fade_values
-from replay.parts.experiences import likeliest_outcomes
+from replay.learners.ranges import likeliest_outcomes
 from replay.simulation import feed
 from replay.worlds.mdp import MDP
 

@@ -28,8 +28,9 @@ from scipy.sparse.csgraph import shortest_path
 from analyses.sequences.pauses import find_segments
 from replay.learners import find_learner
 from replay.learners.contract import Pause, Sizes
+from replay.learners.ranges import likeliest_outcomes
 from replay.log.backups import EPISODE_END, backup_buffer, renew
-from replay.parts.experiences import likeliest_outcomes, meet
+from replay.parts.experiences import meet
 from replay.worlds.mazes import from_ascii
 from replay.worlds.mdp import MDP
 

@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from replay.parts.experiences import likeliest_outcomes
+from replay.learners.ranges import likeliest_outcomes
 from replay.simulation import Run, simulate
 from replay.worlds.mazes import open_maze
 from replay.worlds.mdp import MDP
