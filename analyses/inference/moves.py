@@ -43,6 +43,10 @@ REWARD_COLUMNS: dict[str, dict[str, Any]] = {
 """Columns of a table of rewards, and what they hold: see `paid_by_step`."""
 
 _WAYS = ("time", "step", "state", "x")
+_OF_LENGTH = (
+    "n_replays", "max_backups", "max_pops", "mean_backups", "length", "most_places", "n",
+    "n_remembered",
+)  # fmt: skip
 
 
 def laps_of(steps: Columns) -> Int32s:
@@ -278,12 +282,6 @@ def differ_from_before(place: NDArray[Any], event: NDArray[Any]) -> Bools:
     """
     same = (place[1:] == place[:-1]) & (event[1:] == event[:-1])
     return np.append(True, ~same)[: len(place)]
-
-
-_OF_LENGTH = (
-    "n_replays", "max_backups", "max_pops", "mean_backups", "length", "most_places", "n",
-    "n_remembered",
-)  # fmt: skip
 
 
 def finer_log(log: EventLog, world: MDP, n: int) -> EventLog:

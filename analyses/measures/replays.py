@@ -38,6 +38,7 @@ PAUSES = (*AWAKE, *AT_REST)
 
 COUNTS = ("place sequences", "causal chains")
 """What statistics count: sequences as an electrode would see them, or the mechanism of a model."""
+_HALF = 0.5  # of a sequence
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -312,9 +313,6 @@ def at_lap(values: npt.ArrayLike, lap: Ints, none: float) -> npt.NDArray[Any]:
     [7, 0, 5]
     """
     return np.append(values, none)[lap]  # position -1 is the last
-
-
-_HALF = 0.5  # of a sequence
 
 
 def rows(

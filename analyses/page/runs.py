@@ -25,6 +25,8 @@ from replay.log.event_log import EventLog
 from replay.log.worlds import ClosedMoves
 from replay.worlds.mdp import MDP
 
+_MOST_SNAPSHOTS, _MOST_VALUES = 120, 120_000
+
 
 @dataclass(frozen=True, eq=False)
 class ShownRun:
@@ -77,9 +79,6 @@ def list_pieces(pieces: Sequence[Sequence[ExperiencedPiece]]) -> dict[str, NDArr
         "piece_episode": np.array([piece.episode for piece in flat], dtype=np.int64),
         "piece_backward": np.array([piece.backward for piece in flat], dtype=np.int64),
     }
-
-
-_MOST_SNAPSHOTS, _MOST_VALUES = 120, 120_000
 
 
 def model_run(log: EventLog, run: int, *, min_length: int, across_events: bool) -> ShownRun:

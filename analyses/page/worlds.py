@@ -27,7 +27,10 @@ from replay.worlds.mazes import barriers, layout
 from replay.worlds.mdp import MDP
 
 _WHOLE = ("u1", "u2", "u4", "i4")
-_FEWEST_DIFFERENCES = 8
+_FEWEST_DIFFERENCES = 8  # of fewer numbers, differences save nothing
+_MOST_LABELS = 5_000  # of states: those of more take too many bytes
+_MOST_IN_CORRIDORS = 4  # neighbours of most places; an open field has more
+_OVERLAP = 1.1  # of the floors of neighbours, so that no gap shows between them
 
 
 def pack(columns: Mapping[str, ArrayLike]) -> dict[str, Any]:
@@ -65,11 +68,6 @@ def _type_of(whole: Ints) -> str:
         kind for kind in _WHOLE if np.iinfo(kind).min <= low and high <= int(np.iinfo(kind).max)
     )
     return next(fits)
-
-
-_MOST_LABELS = 5_000
-_MOST_IN_CORRIDORS = 4
-_OVERLAP = 1.1
 
 
 def describe_world(

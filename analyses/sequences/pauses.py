@@ -25,6 +25,8 @@ from replay.log.event_log import EventLog
 from replay.log.schema import to_frame
 
 _SHORTEST_SEQUENCE = 3
+_PLACES = {"episode_end": "goal", "start": "start", "step": "start", "rest": "rest"}
+"""Learners that replay one step late replay the start of an episode in phase ``step``."""
 
 
 def longest_event(log: EventLog, run: int = 0) -> int:
@@ -130,10 +132,6 @@ def kinds_in_places(run: Any) -> pd.DataFrame:
         kinds.append(first["kind"])
     table = pd.concat(kinds, axis=1, keys=["codes", "places"]).astype(object).fillna("no_sequence")
     return table.assign(agrees=table["codes"] == table["places"])
-
-
-_PLACES = {"episode_end": "goal", "start": "start", "step": "start", "rest": "rest"}
-"""Learners that replay one step late replay the start of an episode in phase ``step``."""
 
 
 def find_segments(backups: pd.DataFrame, min_length: int = 5) -> pd.DataFrame:

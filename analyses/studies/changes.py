@@ -43,6 +43,7 @@ _EPSILON, _DISCOUNT = 0.1, 0.99  # of the optimal policy that is 1 in normalised
 
 Learners = Mapping[str, tuple[str, Mapping[str, Any]]]
 """Name in the tables -> name in ``LEARNERS``, and the parameters that differ."""
+_BY = ["world", "learner", "phase"]
 
 
 def measure_change(
@@ -113,9 +114,6 @@ def _replay(run: Run, protocol: Protocol) -> Iterator[dict[str, Any]]:
                 "count": np.bincount(within, minlength=len(KINDS)),
                 "n_steps": end - first,
             }
-
-
-_BY = ["world", "learner", "phase"]
 
 
 def summarise_rates(rates: pd.DataFrame) -> pd.DataFrame:

@@ -56,6 +56,7 @@ _WALKS = (2500, 5000, 10_000)  # observations after which it is asked whether st
 _N_STEPS = 10_000
 _DISCOUNT, _EPSILON = 0.99, 0.1
 _LAST = 0.25  # of the run counts
+_SHOWN = ["world", "encoder", "learner", "mean", "ci_low", "ci_high", "recovered", "agreement"]
 
 
 def _world(name: str, rng: np.random.Generator) -> tuple[MDP, Floats]:
@@ -141,8 +142,6 @@ def _summarise(plan: SizedPlan, results: Results) -> dict[str, pd.DataFrame]:
         "kinds_of_hidden_states.csv": (shares / next(iter(plan.pieces.values()))).reset_index(),
     }
 
-
-_SHOWN = ["world", "encoder", "learner", "mean", "ci_low", "ci_high", "recovered", "agreement"]
 
 STUDY = Study(
     "hidden_states",

@@ -30,6 +30,8 @@ from replay.worlds.mdp import MDP
 _MOST_SHOWN = 20  # blocks, in a notebook
 _HEADING = re.compile(r"[^{}]*\{\}[^{}]*")
 _LANE_CM = 4.0  # separates the two directions of travel in a figure
+_MOST_LAPS = 1_000_000
+_MOST_RESTS = 1_000_000
 
 
 class Block(NamedTuple):
@@ -91,10 +93,6 @@ class Lap(NamedTuple):
 
 Laps = Generator[Lap, tuple[int, ...], None]
 """A protocol: it yields a lap and receives the states of that lap as it was run."""
-
-
-_MOST_LAPS = 1_000_000
-_MOST_RESTS = 1_000_000
 
 
 def check_blocks(graph: nx.Graph, blocks: object) -> tuple[Block, ...]:

@@ -14,6 +14,9 @@ from replay.worlds.mdp import MDP
 if TYPE_CHECKING:
     from gymnasium import Env
 
+_FLOOR, _ANIMAL = 0.5, 1.0  # brightness; walls are black
+_MOST_PIXELS = 1_000_000
+
 
 def place_code(
     mdp: MDP,
@@ -73,10 +76,6 @@ def place_code(
         return np.append(cells, rng.integers(0, 2, n_more))
 
     return ObservedEnv(mdp.to_gymnasium(max_episode_steps), observe, centres, len(centres) + n_more)
-
-
-_FLOOR, _ANIMAL = 0.5, 1.0  # brightness; walls are black
-_MOST_PIXELS = 1_000_000
 
 
 def pixels(

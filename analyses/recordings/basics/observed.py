@@ -18,6 +18,11 @@ from replay.checks.arrays import Bools, Floats, Ints
 
 _TIME_BIN = 0.005  # s
 _AMONG_EARLIER = 10  # changes between stretches for each step back: rows in any order have 2
+LONGEST_GAP = 1.0
+"""Across a longer gap between positions, in s, they are not interpolated: they are unknown."""
+LONGEST_LOST = 5.0
+"""After a longer gap between positions, in s, nobody knows where the animal was: a lap ends."""
+_MOST_OUTSIDE = 0.5  # of the spikes: otherwise intervals are on another clock
 
 
 def check_times(values: object, what: str) -> Floats:
@@ -83,13 +88,6 @@ def stretches(time: Floats, longest_step: float) -> tuple[NDArray[np.intp], NDAr
     """Find where each stretch of samples without a longer step begins, and where it ends."""
     cut = np.flatnonzero(np.diff(time) > longest_step) + 1
     return np.append(0, cut), np.append(cut, len(time))
-
-
-LONGEST_GAP = 1.0
-"""Across a longer gap between positions, in s, they are not interpolated: they are unknown."""
-LONGEST_LOST = 5.0
-"""After a longer gap between positions, in s, nobody knows where the animal was: a lap ends."""
-_MOST_OUTSIDE = 0.5  # of the spikes: otherwise intervals are on another clock
 
 
 def joined(intervals: ArrayLike) -> Floats:

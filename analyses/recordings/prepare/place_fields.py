@@ -23,6 +23,10 @@ from replay.checks.arrays import Bools, Floats, Int32s, Ints
 # The SD of a Gaussian, in s, after the median: 3 cm of noise seldom look like 5 cm/s.
 _SMOOTHING = 0.25
 _TIME_BIN = 0.02  # s
+# s: while the animal runs, cells fire too little in the time bins of events.
+_DECODED_AT_ONCE = 0.25
+_N_PARTS = 5  # of the running, each decoded with the fields of the others
+_SEED = 0  # of the chance level
 
 
 class Running(NamedTuple):
@@ -172,12 +176,6 @@ def run_track(
             n_before = n_parts
     part = track if kept.all() else track.only(np.flatnonzero(kept))
     return part, float(track.width[is_far].sum())
-
-
-# s: while the animal runs, cells fire too little in the time bins of events.
-_DECODED_AT_ONCE = 0.25
-_N_PARTS = 5  # of the running, each decoded with the fields of the others
-_SEED = 0  # of the chance level
 
 
 def place_fields(

@@ -45,6 +45,9 @@ NETCDF = (".nc", ".nc4", ".netcdf")
 
 _NAMES = ("acausal_posterior", "causal_posterior")
 _LEAST = 1e-6  # less of a probability is rounding
+_WHOSE = ("animal", "subject", "rat", "session")
+READ = ("event", "time", "x", "y", "linear_position", *_WHOSE)
+"""The columns that are read of decoded places or positions."""
 
 
 def read_posterior(source: object, graph: nx.Graph | None, *, bins: object = None) -> Recording:
@@ -286,11 +289,6 @@ def along_track(
         f"({n_gaps} in gaps); states none."
     )
     return Recording(name, graph, posterior=posterior, notes=(note,))
-
-
-_WHOSE = ("animal", "subject", "rat", "session")
-READ = ("event", "time", "x", "y", "linear_position", *_WHOSE)
-"""The columns that are read of decoded places or positions."""
 
 
 def open_table(path: str | Path) -> pd.DataFrame:

@@ -32,6 +32,11 @@ _NO_CELLS = {"mua", "multi", "multiunit", "noise", "artifact", "artefact", "bad"
 _CELLS = {"good", "single", "singleunit", "sua"}  # columns in which 0 or False marks the others
 _HIPPOCAMPUS = "CA[1-4]|hippoc|HPC|dentate"
 _MOST_REGIONS = 6
+_COMPARISONS: dict[type[ast.cmpop], Callable[[Any, Any], Any]] = {
+    ast.Eq: operator.eq, ast.NotEq: operator.ne,
+    ast.Lt: operator.lt, ast.LtE: operator.le, ast.Gt: operator.gt, ast.GtE: operator.ge,
+}  # fmt: skip
+_EXAMPLE = "\"location == 'CA1' and cell_type == 'pyramidal'\""
 
 
 class Spikes(NamedTuple):
@@ -217,13 +222,6 @@ def _read_marks(known: Mapping[str, Any], name: str) -> MarkClasses:
             found.append(part.reshape(len(part), -1))
         marks.append(np.concatenate([*found, np.empty((0, found[0].shape[1] if found else 1))]))
     return classes_of_marks(times, marks)
-
-
-_COMPARISONS: dict[type[ast.cmpop], Callable[[Any, Any], Any]] = {
-    ast.Eq: operator.eq, ast.NotEq: operator.ne,
-    ast.Lt: operator.lt, ast.LtE: operator.le, ast.Gt: operator.gt, ast.GtE: operator.ge,
-}  # fmt: skip
-_EXAMPLE = "\"location == 'CA1' and cell_type == 'pyramidal'\""
 
 
 def choose_units(expression: str, columns: Mapping[str, NDArray[Any]], name: str) -> Bools:

@@ -30,6 +30,13 @@ from replay.checks.arrays import Floats
 from replay.files import read_file
 from replay.worlds.tracks import make_track_graph
 
+_CM = {
+    "cm": 1.0, "centimeter": 1.0, "centimetre": 1.0,
+    "m": 100.0, "meter": 100.0, "metre": 100.0,
+    "mm": 0.1, "millimeter": 0.1, "millimetre": 0.1,
+}  # fmt: skip
+_PIXELS = ("px", "pixel")
+
 
 class IncompleteError(ValueError):
     """A file must be added: `missing` has an example of it, by the name of the option."""
@@ -232,14 +239,6 @@ def find_tracks(graph: nx.Graph | None, names: Sequence[str]) -> tuple[tuple[str
     return tuple(
         tuple(str(node) for node in known[check_choice("landmark", name, known)]) for name in names
     )
-
-
-_CM = {
-    "cm": 1.0, "centimeter": 1.0, "centimetre": 1.0,
-    "m": 100.0, "meter": 100.0, "metre": 100.0,
-    "mm": 0.1, "millimeter": 0.1, "millimetre": 0.1,
-}  # fmt: skip
-_PIXELS = ("px", "pixel")
 
 
 def count_text(number: int, thing: str) -> str:

@@ -51,6 +51,10 @@ NOVEL = REPLAYED[-1]
 
 CONDITIONS = ("n_cells", "gain", "speed")
 """The columns of a table of `recovery` that say how replay was observed."""
+LEAST_RECALL = 0.2
+"""The least recall of each kind with which shares are corrected."""
+REGULARISATION = 1e-4
+"""The weight of the squared differences between kinds, relative to the squared error."""
 
 
 @typed
@@ -100,12 +104,6 @@ def truths_and_found(recovered: pd.DataFrame, what: str) -> tuple[list[str], lis
             check_choice(f"{column!r} of recovered:", each, known)
     present = set(recovered[f"true_{name}"])
     return [truth for truth in (*found, NOISE) if truth in present], list(found)
-
-
-LEAST_RECALL = 0.2
-"""The least recall of each kind with which shares are corrected."""
-REGULARISATION = 1e-4
-"""The weight of the squared differences between kinds, relative to the squared error."""
 
 
 def correct_shares(

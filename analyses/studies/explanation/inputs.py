@@ -30,6 +30,7 @@ from replay.log.event_log import EventLog
 
 _OF_SEQUENCES = ("event", "time", "step", "phase", "location", "along", "states")
 _MOVES = "state, next_state, terminated, and reward unless --rewards gives it"
+_POOLED = ("state", "action", "reward", "next_state", "terminated", "truncated")
 
 
 def read_animals(
@@ -143,9 +144,6 @@ def _pooled(sessions: Sequence[ReplayingAnimal]) -> ReplayingAnimal:
     known = [each.known_replay for each in sessions if each.known_replay is not None]
     is_known = len(known) == len(sessions)
     return animal.with_decoding(KnownReplay.joined(known) if is_known else None)
-
-
-_POOLED = ("state", "action", "reward", "next_state", "terminated", "truncated")
 
 
 def read_protocols(

@@ -46,6 +46,7 @@ _SCORED = Scored._fields
 _TRACES = ("multiunit_rate", "speed", "x", "y", "field_potential")
 _MOST_MOMENTS = 1000  # of a long event, so that tables stay small
 _AROUND = 0.1  # s, around an event, so that rates are smoothed to its ends
+_RATES = ("candidates_per_minute", "replay_per_minute")
 
 
 class Analysed(NamedTuple):
@@ -199,9 +200,6 @@ def _place_fields(session: Session) -> pd.DataFrame:
         return table
     rates = session.headings.rates
     return table.assign(rate_ahead=rates[:, :n_bins].ravel(), rate_back=rates[:, n_bins:].ravel())
-
-
-_RATES = ("candidates_per_minute", "replay_per_minute")
 
 
 def epoch_tables(

@@ -37,6 +37,14 @@ from replay.files import replacing, safe_name
 _UNKNOWN = "1970-01-01T00:00:00+00:00"  # the format demands a time
 _ANY_ANIMAL = "http://purl.obolibrary.org/obo/NCBITaxon_33208"
 _ANY_AGE = "P0D/"  # at least 0 days
+_OWN = {
+    "event": "row of replay_events",
+    "path": "states in order, joined by -",
+    "composition_order": "the least number of experienced pieces; 0 if a move was never made",
+    "pieces": "states where the pieces join, joined by -",
+    "track": "the track of its longest stretch, from 1; 0 without one",
+}
+"""Columns of the file that the tables of a recording do not have, or have otherwise."""
 
 
 def write_nwb(path: str | Path, found: Conclusions, origin: Mapping[str, str], digest: str) -> None:
@@ -145,16 +153,6 @@ def _tables(found: Conclusions) -> dict[str, tuple[str, str, pd.DataFrame]]:
 
 def _joined(states: Any) -> str:
     return "-".join(map(str, states))
-
-
-_OWN = {
-    "event": "row of replay_events",
-    "path": "states in order, joined by -",
-    "composition_order": "the least number of experienced pieces; 0 if a move was never made",
-    "pieces": "states where the pieces join, joined by -",
-    "track": "the track of its longest stretch, from 1; 0 without one",
-}
-"""Columns of the file that the tables of a recording do not have, or have otherwise."""
 
 
 def _meaning(table: str, name: str) -> str:
