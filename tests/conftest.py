@@ -105,6 +105,13 @@ def pytest_xdist_make_scheduler(config, log):
 
 
 @pytest.fixture
+def ax():
+    from matplotlib.figure import Figure
+
+    return Figure().subplots()
+
+
+@pytest.fixture
 def rng():
     return np.random.default_rng(20180624)
 

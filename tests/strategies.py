@@ -1,4 +1,4 @@
-"""Small random experiences and replay events, and the analyses by brute force."""
+"""Small random and hand-made experiences, replay events, and the analyses by brute force."""
 
 from itertools import pairwise
 
@@ -104,6 +104,25 @@ def event_log(steps, backups, **more):
     if backups:
         tables["backups"] = {name: [row[name] for row in backups] for name in backups[0]}
     return EventLog({**tables, **more})
+
+
+def run_of(*episodes):
+    """Write episodes as steps; each ends in its last state."""
+    steps = []
+    for episode, path in enumerate(episodes):
+        for i, (state, next_state) in enumerate(pairwise(path)):
+            steps.append(
+                {
+                    "episode": episode,
+                    "step": len(steps),
+                    "state": state,
+                    "action": 0,
+                    "next_state": next_state,
+                    "terminated": i == len(path) - 2,
+                    "truncated": False,
+                }
+            )
+    return steps
 
 
 def experienced_episodes(steps, until):

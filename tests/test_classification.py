@@ -16,6 +16,7 @@ from strategies import (
     holding_episodes,
     least_pieces,
     logs,
+    run_of,
 )
 
 from analyses.sequences.classification import classify, classify_paths
@@ -254,25 +255,6 @@ def test_turning_time_and_transitions_swaps_forward_and_reverse(log):
             assert other[column] == swap.get(row[column], row[column])
         for column in ("composition_order", "episode_matched"):
             assert other[column] == row[column]
-
-
-def run_of(*episodes):
-    """Make steps of a walk through states in each episode."""
-    steps = []
-    for episode, path in enumerate(episodes):
-        for i in range(len(path) - 1):
-            steps.append(
-                {
-                    "episode": episode,
-                    "step": len(steps),
-                    "state": path[i],
-                    "action": 0,
-                    "next_state": path[i + 1],
-                    "terminated": i == len(path) - 2,
-                    "truncated": False,
-                }
-            )
-    return steps
 
 
 def sweep(*states, step, action=0):

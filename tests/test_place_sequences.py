@@ -16,6 +16,7 @@ from strategies import (
     experienced_episodes,
     holding_episodes,
     logs,
+    run_of,
     step_tables,
 )
 
@@ -243,25 +244,6 @@ def test_same_places_give_the_same_rows_whichever_side_they_come_from(log):
     # The log derives where the animal is from `steps` alone, too.
     pd.testing.assert_frame_equal(place_sequences(model), place_sequences(rat, paths))
     pd.testing.assert_frame_equal(reactivations(model), reactivations(rat, paths))
-
-
-def run_of(*episodes):
-    """Write episodes as steps; each ends in its last state."""
-    steps = []
-    for episode, path in enumerate(episodes):
-        for i, (state, next_state) in enumerate(pairwise(path)):
-            steps.append(
-                {
-                    "episode": episode,
-                    "step": len(steps),
-                    "state": state,
-                    "action": 0,
-                    "next_state": next_state,
-                    "terminated": i == len(path) - 2,
-                    "truncated": False,
-                }
-            )
-    return steps
 
 
 def decoded(path, *episodes, **options):

@@ -60,11 +60,6 @@ FIGURES = Path(__file__).parents[1] / "figures"
 
 
 @pytest.fixture
-def ax():
-    return Figure().subplots()
-
-
-@pytest.fixture
 def maze():
     """Three rooms in a row: states 0 to 4, the goal is 4."""
     return from_ascii("S...G")

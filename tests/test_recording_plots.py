@@ -6,7 +6,6 @@ import pytest
 from figure_of_eight import EIGHT, run_eight
 from matplotlib.collections import LineCollection, QuadMesh
 from matplotlib.colors import to_hex
-from matplotlib.figure import Figure
 from recovery_figures import plot_confusion, plot_corrected, plot_shares, recovery_figure
 
 from analyses import place_sequences
@@ -21,11 +20,6 @@ from analyses.recordings.prepare.state_space_decoder import CONTINUOUS, STATIONA
 from analyses.sequences.track import graph_of_log
 from analyses.tables import KINDS
 from replay.worlds.tracks import make_linear_track, make_tmaze_track
-
-
-@pytest.fixture
-def ax():
-    return Figure().subplots()
 
 
 def test_the_posterior_is_drawn_where_its_bins_are(ax):
