@@ -162,6 +162,7 @@ def calibrate(
     the same time, and those in `chance` are a sample of them. Also returns a table with a row per
     control: `control, n, least_evidence` (that at most `level` of them reach), `rate` (of those
     that reach a threshold chosen from the other half of all controls), `ci_low, ci_high` (95 %).
+    Blocks count as a share of all events, also of those whose blocks are left out.
     """
     nominal = check_number("level", level, at_least=0.0, at_most=1.0)
     known = chance[chance["evidence"].notna()]
