@@ -98,4 +98,5 @@ def test_the_guide_has_the_shipped_tables():
         cells = [interval(own.loc[name], 0) for name in (sweeping, episodic, "q_learning")]
         assert f" | {' | '.join(cells)} |" in guide, encoder
     for _, row in reference_table("learned_states/settings").iterrows():
-        assert f": {row['set_to']:g} | {interval(row)} | {row['agreement']:.2f} |" in guide
+        cells = [interval(row), f"{row['agreement']:.2f}", f"{row['n_events']:,.0f}"]
+        assert f": {row['set_to']:g} | {' | '.join(cells)} |" in guide
