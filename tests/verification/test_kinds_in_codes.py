@@ -13,7 +13,7 @@ from analyses.sequences.pauses import kinds_in_places
 from replay import from_ascii, random_maze, simulate
 from replay.encoders import PredictiveStates, StateMerging
 from replay.worlds.mdp import MDP
-from replay.worlds.observations import aliased, cued_t_maze
+from replay.worlds.observations import aliased, cued_t_maze, pixels
 
 gymnasium = pytest.importorskip("gymnasium")
 from replay.worlds.gymnasium_bridge import ObservedEnv  # noqa: E402
@@ -85,6 +85,26 @@ def with_headings(maze):
     return mdp, ObservedEnv(mdp.to_gymnasium(None), observe, mdp.position, floor.size)
 
 
+def with_another_animal(maze):
+    """Let a second animal, which is less bright, walk at random in the same pixels."""
+    at = np.asarray(maze.position)
+    column, row = np.rint((at - at.min(axis=0)) / 10).astype(int).T
+    floor = np.zeros((row.max() + 1, column.max() + 1))
+    floor[row, column] = 0.5
+    other = int(np.flatnonzero(~maze.terminal)[0])
+
+    def observe(state, rng):
+        nonlocal other
+        reached = [maze.successors(other, action)[0] for action in range(maze.n_actions)]
+        other = rng.choice([place for place in reached if not maze.terminal[place]])
+        image = floor.copy()
+        image[row[other], column[other]] = 0.75
+        image[row[state], column[state]] = 1.0
+        return image.ravel() + 0.02 * rng.normal(size=image.size)
+
+    return ObservedEnv(maze.to_gymnasium(None), observe, maze.position, floor.size)
+
+
 def world_of(name, seed):
     """Return the true states, what is seen of them, and the encoder."""
     if name == "headings":
@@ -95,12 +115,22 @@ def world_of(name, seed):
         return mdp, env, StateMerging(of=PredictiveStates(30, refit_factor=np.inf))
     else:
         mdp = random_maze(10, seed=seed)
-        env = seen_with_units(mdp, name)
+        in_pixels = {"pixels": pixels, "another_animal": with_another_animal}
+        env = in_pixels[name](mdp) if name in in_pixels else seen_with_units(mdp, name)
     return mdp, env, PredictiveStates(2 * mdp.n_states)
 
 
+NOT_SOLVED = pytest.mark.xfail(strict=True, reason="one place has several codes in these pixels")
+
+
 @pytest.mark.parametrize("seed", SEEDS)
-@pytest.mark.parametrize("name", ["flicker", "drift", "on_and_off", "headings", "corridor"])
+@pytest.mark.parametrize(
+    "name",
+    [
+        "flicker", "drift", "on_and_off", "headings", "corridor",
+        *(pytest.param(name, marks=NOT_SOLVED) for name in ("pixels", "another_animal")),
+    ],
+)  # fmt: skip
 def test_kinds_in_codes_are_those_in_places(name, seed):
     mdp, env, encoder = world_of(name, seed)
     run = simulate(env, "prioritized_sweeping", encoder=encoder, n_steps=N_STEPS, seed=seed)
