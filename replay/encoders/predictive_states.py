@@ -243,8 +243,10 @@ def _halves(points: Floats) -> Iterator[tuple[float, Floats]]:
     variance, direction = np.linalg.eigh(np.atleast_2d(np.cov(points, rowvar=False)))
     step = direction[:, -1] * np.sqrt(2 * variance[-1] / np.pi)
     centres, label = _k_means(points, np.array([middle + step, middle - step]))
-    along = points @ (centres[0] - centres[1])
-    many = len(points) >= _FEWEST and along.std() > 0 and _anderson_darling(along) > _CRITICAL
+    # The direction is that of every other point: in many dimensions its own points seem to be two.
+    fitted = _k_means(points[::2], centres)[0]
+    along = points[1::2] @ (fitted[0] - fitted[1])
+    many = len(along) >= _FEWEST and along.std() > 0 and _anderson_darling(along) > _CRITICAL
     if many or _are_apart(points[label == 0], points[label == 1]):
         order = np.argsort(-np.bincount(label, minlength=2), kind="stable")
         nearer = ((points - middle) ** 2).sum() - ((points - centres[label]) ** 2).sum()
