@@ -3,7 +3,7 @@
 import pytest
 from verification.simulated_rats import Rat, simulate_rat, with_events
 
-from analyses.recordings.decide.controls import held_out
+from analyses.recordings.decide.held_out import held_out
 from analyses.recordings.prepare.session import prepare
 from analyses.reports.preparation import describe_held_out
 

@@ -12,7 +12,7 @@ from analyses.jobs.run import draw, run
 from analyses.measures import QUESTIONS, STATISTICS
 from analyses.recordings import find_replay
 from analyses.recordings.basics.settings import Judgement
-from analyses.recordings.decide.controls import HeldOut
+from analyses.recordings.decide.held_out import HeldOut
 from analyses.recordings.recover.simulated_recording import simulated_recording
 from analyses.reports.animals import BESIDE_ACCOUNTS, report_of_animals
 from analyses.reports.recorded import intervals_over

@@ -11,7 +11,7 @@ from analyses.recordings.basics.binned_track import BinnedTrack, cut_track
 from analyses.recordings.basics.recording import Recording
 from analyses.recordings.basics.settings import Criteria
 from analyses.recordings.decide.conclusions import Conclusions
-from analyses.recordings.decide.controls import HeldOut
+from analyses.recordings.decide.held_out import HeldOut
 from analyses.recordings.decide.scores import common_cells, tracks_to_compare
 from analyses.recordings.prepare.candidate_events import LOW_THRESHOLD, PAUSE, Detected
 from analyses.recordings.prepare.headings import LEAST_DIFFERENT

@@ -31,8 +31,8 @@ from analyses.jobs import N_DRAWS_EXPLAINED
 from analyses.recordings import find_replay
 from analyses.recordings.basics.settings import Judgement, Settings
 from analyses.recordings.prepare.recorded_experience import experience_of, proposed_ends
+from analyses.recordings.recover.known_replay import known_replay
 from analyses.recordings.recover.observe import observe
-from analyses.recordings.recover.shares import known_replay
 from analyses.reports.explanation import LEVEL
 from analyses.studies.explanation import drawn_parameters
 from analyses.studies.explanation.answers import likely_classes, verdict_of

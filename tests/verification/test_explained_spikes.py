@@ -6,7 +6,7 @@ from explained_spikes import banks, recorded, recorded_laps, row_of, shown, simu
 
 from analyses.inference.animals import replaying_animals
 from analyses.inference.decoding import KnownReplay
-from analyses.recordings.recover.shares import known_replay
+from analyses.recordings.recover.known_replay import known_replay
 
 pytestmark = pytest.mark.slow
 

@@ -23,12 +23,11 @@ from analyses.recordings.basics.recording import Recording
 from analyses.recordings.decide.controls import (
     EXCHANGED,
     Calibration,
-    HeldOut,
     calibrate,
-    held_out,
     tail_rates,
     without_replay,
 )
+from analyses.recordings.decide.held_out import HeldOut, held_out
 from analyses.recordings.decide.scoring import Scored
 from analyses.recordings.prepare.headings import heading_of_ways
 from analyses.recordings.prepare.recorded_experience import (

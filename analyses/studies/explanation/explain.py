@@ -29,7 +29,7 @@ from analyses.jobs.columns import TABLES
 from analyses.jobs.results import Results
 from analyses.jobs.run import Kept, manifest, run_in_scratch
 from analyses.jobs.study import MOST, Piece, Runner, Shown, Study
-from analyses.recordings.recover.shares import known_replay
+from analyses.recordings.recover.known_replay import known_replay
 from analyses.reports.explanation import no_predictions, report_of_explanation
 from analyses.studies.explanation import (
     LEAST_SHARE,

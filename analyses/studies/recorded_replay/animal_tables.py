@@ -28,7 +28,8 @@ from analyses.recordings.prepare.candidate_events import multiunit_rate
 from analyses.recordings.prepare.place_fields import running
 from analyses.recordings.prepare.session import Session
 from analyses.recordings.readers.track_graphs import draw_track
-from analyses.recordings.recover.shares import known_replay, recorded_shares
+from analyses.recordings.recover.known_replay import known_replay
+from analyses.recordings.recover.shares import recorded_shares
 from analyses.reports.animals import COUNTED, report_of_animal
 from analyses.reports.preparation import explanations_of, notes_of
 from analyses.reports.recorded import LEAST_SEQUENCES, enough_sequences
