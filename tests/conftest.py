@@ -144,14 +144,14 @@ def _small(is_nightly):
     """
     from analyses.inference import model_choice
     from analyses.plots import files
-    from analyses.recordings.recover import shares, similar_paths
+    from analyses.recordings.recover import known_replay, similar_paths
 
     with pytest.MonkeyPatch.context() as patch:
         if not is_nightly:
             patch.setattr(files, "FigureCanvasPdf", _Unpainted)
             patch.setattr(files, "FigureCanvasAgg", _Unpainted)
             patch.setattr(similar_paths, "N_PATHS", 5)
-            patch.setattr(shares, "N_PATHS", 30)
+            patch.setattr(known_replay, "N_PATHS", 30)
             patch.setattr(model_choice, "_N_TREES", 40)
         yield
 

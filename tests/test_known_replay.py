@@ -12,7 +12,7 @@ from analyses import explain
 from analyses.inference.decoding import KnownReplay
 from analyses.inference.replayed import Replayed
 from analyses.recordings import Judgement, find_replay, simulated_arena, simulated_recording
-from analyses.recordings.recover import shares as simulated
+from analyses.recordings.recover import known_replay as simulated
 from analyses.recordings.recover.known_replay import COLUMNS, known_replay
 from analyses.sequences.sequences import Lists
 from analyses.studies.explanation.inputs import read_animals
