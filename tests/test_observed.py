@@ -10,7 +10,7 @@ from analyses.recordings.basics.binned_track import cut_track
 from analyses.recordings.basics.observed import Observed, tracked
 from analyses.recordings.basics.recording import Recording
 from analyses.recordings.basics.settings import Criteria, Judgement, Settings
-from analyses.recordings.decide.controls import _gains as gains
+from analyses.recordings.decide.held_out import _gains as gains
 from analyses.recordings.decide.scoring import score_block
 from analyses.recordings.prepare.candidate_events import (
     candidate_events,
