@@ -23,6 +23,7 @@ from replay.encoders import (
     SlowFeatures,
     StateMerging,
     VariationalCodes,
+    predictive_states,
 )
 from replay.encoders.contract import Walk
 from replay.encoders.variational_codes import BitCoder, draw_weights
@@ -302,6 +303,16 @@ def test_as_many_predictive_states_as_places(n_places):
     assert len(set(zip(codes, place, strict=True))) == len(set(codes)) == n_places
     assert coder.weight[:, :n_places].any(axis=0).all()
     assert not coder.weight[:, n_places:].any()
+
+
+@pytest.mark.parametrize("n", [100, 400])
+def test_noise_in_many_dimensions_is_one_place(n):
+    """Along a direction that points have chosen themselves, they would look like two."""
+    rng = np.random.default_rng(n)
+    noise = rng.standard_normal((n, 200))
+    assert list(predictive_states._halves(noise)) == []
+    apart = np.where(np.arange(n)[:, None] < n / 2, 6 / np.sqrt(200), 0.0)
+    assert len(list(predictive_states._halves(noise + apart))) == 1
 
 
 def test_predictive_states_keep_their_codes():
