@@ -290,7 +290,7 @@ def hand_made(n_draws=12):
 
     known = Predictions(
         [{"id": f"one.{k}", "study": "one", "statistic": "reverse_share"} for k in range(2)],
-        [Count(0.0, 1.0, 160.0, 200.0), Value(0.0, 1.0, 0.8, 0.05)],
+        [Count(0.0, 1.0, 160.0, 200.0, is_share=True), Value(0.0, 1.0, 0.8, 0.05, is_share=True)],
         [
             {name: studies(name) for name in names},
             {name: studies(name, name != "graph_walks") for name in names},

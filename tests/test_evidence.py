@@ -30,16 +30,16 @@ from analyses.findings.evidence import (
     joint_evidence,
     outcomes,
     presence_evidence,
-    statistic_range,
+    published,
     value_evidence,
 )
 from analyses.findings.priors import LogUniform, OneOf, Uniform, WholeNumber, draw_parameters
 from replay.learners import find_learner
 from replay.log.event_log import EventLog
 
-COUNT = Count(0.0, 1.0, 7.0, 20.0)
+COUNT = Count(0.0, 1.0, 7.0, 20.0, is_share=True)
 EXACT = Scoring(between_studies=0.0, false_positives=None)
-SHORTCUTS = Count(0.0, 1.0, 11.0, 1719.0)
+SHORTCUTS = Count(0.0, 1.0, 11.0, 1719.0, is_share=True)
 COMMON = Scoring(false_positives=None)
 TESTS = Scoring(are_tests=True)
 
@@ -63,7 +63,7 @@ def test_counts_are_beta_binomial():
 def test_who_knows_nothing_neither_wins_nor_loses(share, n):
     """Over all counts, taken for equally probable, the ratio of probabilities is 1 on average."""
     found = [
-        Count(0.0, 1.0, float(k), float(n)).likelihood(studies([share]), EXACT)[0]
+        Count(0.0, 1.0, float(k), float(n), is_share=True).likelihood(studies([share]), EXACT)[0]
         for k in range(n + 1)
     ]
     assert np.mean(found) == pytest.approx(1.0)
@@ -72,7 +72,9 @@ def test_who_knows_nothing_neither_wins_nor_loses(share, n):
 @given(st.floats(-2, 2), st.floats(0.01, 2))
 def test_one_of_three_directions_is_found(mean, sd):
     made = studies([mean], sd)
-    each = [Direction(-2, 2, float(sign), 0.01, 6.0, "animal") for sign in (-1, 0, 1)]
+    each = [
+        Direction(-2, 2, float(sign), 0.01, 6.0, "animal", is_share=False) for sign in (-1, 0, 1)
+    ]
     assert sorted(one.likelihood(made, TESTS)[0] for one in each) == [0.0, 0.0, 3.0]
     by_chance = each[0]._by_chance()
     assert sum(by_chance.values()) == pytest.approx(1)
@@ -112,19 +114,19 @@ def test_few_sequences_that_agree_are_no_finding():
 
 
 def test_null_results_have_an_interval():
-    null = Null(-2.0, 2.0, -0.5, 0.5)
+    null = Null(-2.0, 2.0, -0.5, 0.5, is_share=False)
     assert null.likelihood(studies([0.0, 0.4, 0.6])).tolist() == [4.0, 4.0, 0.0]
 
 
 def test_values_are_normal():
-    value = Value(-1.0, 1.0, 0.2, 0.05)
+    value = Value(-1.0, 1.0, 0.2, 0.05, is_share=False)
     found = value.likelihood(studies([0.2, 0.3]), EXACT)
     assert found[0] == pytest.approx(2 / (0.05 * np.sqrt(2 * np.pi)))
     assert found[1] == pytest.approx(found[0] * np.exp(-2))
 
 
 def test_a_result_that_is_not_significant_is_a_sign():
-    foster = Direction(-2.0, 2.0, -1.0, 0.17, 4.0, "animal")
+    foster = Direction(-2.0, 2.0, -1.0, 0.17, 4.0, "animal", is_share=False)
     assert foster.likelihood(studies([-0.1, 0.1]), TESTS).tolist() == [2.0, 0.0]
     just = replace(foster, p_value=0.05)
     assert just.likelihood(studies([-0.1, 0.1], 0.01), TESTS).tolist() == [3.0, 0.0]
@@ -138,9 +140,9 @@ def test_a_result_that_is_not_significant_is_a_sign():
     "result",
     [
         COUNT,
-        Value(-1.0, 1.0, 0.2, 0.05),
-        Direction(-2.0, 2.0, 1.0, 0.01, 6.0, "session"),
-        Direction(-2.0, 2.0, 1.0, 0.2, 6.0, "event"),
+        Value(-1.0, 1.0, 0.2, 0.05, is_share=False),
+        Direction(-2.0, 2.0, 1.0, 0.01, 6.0, "session", is_share=False),
+        Direction(-2.0, 2.0, 1.0, 0.2, 6.0, "event", is_share=False),
     ],
 )
 @pytest.mark.parametrize("scoring", [Scoring(), COMMON._replace(are_tests=True)])
@@ -169,7 +171,7 @@ def test_the_two_factors_multiply_to_the_whole():
 
 def test_rare_events_are_binomial_with_false_positives():
     """All counts of few events, which studies do not differ in, against scipy."""
-    few = Count(0.0, 1.0, 2.0, 200.0)
+    few = Count(0.0, 1.0, 2.0, 200.0, is_share=True)
     found = few.likelihood(studies([0.0, 0.01]), Scoring(between_studies=0.0))
     assert found == pytest.approx(201 * binom.pmf(2, 200, [0.001, 0.01 + 0.99 * 0.001]))
 
@@ -188,7 +190,7 @@ def test_effects_have_the_published_number_of_units():
     weak, strong = studies([0.2], 5**0.5), studies([1.0], 5**0.5)  # in standard deviations
     found = {}
     for n in (5.0, 40.0):
-        result = Direction(-2.0, 2.0, 1.0, 0.01, n, "animal")
+        result = Direction(-2.0, 2.0, 1.0, 0.01, n, "animal", is_share=False)
         least, error = norm.isf(0.005) / n**0.5, (1 / n + 0.12**2) ** 0.5
         by_chance = quad(lambda d: norm.cdf((d - least) / error) / 4, -2, 2)[0]  # noqa: B023
         for name, made in (("weak", weak), ("strong", strong)):
@@ -205,12 +207,12 @@ def test_effects_have_the_published_number_of_units():
 def test_effects_of_events_are_per_event():
     """The same z of as many events as the animals had is the same effect, whatever the unit."""
     made = studies([0.2], 5**0.5)._replace(sd=np.array([0.1]))
-    of_events = Direction(-2.0, 2.0, 1.0, 0.01, 40.0, "event")
-    of_animals = Direction(-2.0, 2.0, 1.0, 0.01, 5.0, "animal")
+    of_events = Direction(-2.0, 2.0, 1.0, 0.01, 40.0, "event", is_share=False)
+    of_animals = Direction(-2.0, 2.0, 1.0, 0.01, 5.0, "animal", is_share=False)
     assert of_events._effects(made)[0] == pytest.approx(of_animals._effects(made)[0] / 8**0.5)
 
 
-@pytest.mark.parametrize("result", [COUNT, Value(0.0, 1.0, 0.4, 0.05)])
+@pytest.mark.parametrize("result", [COUNT, Value(0.0, 1.0, 0.4, 0.05, is_share=True)])
 def test_repeated_studies_differ_as_the_likelihood_assumes(result):
     rng = np.random.default_rng(5)
     again = [result.repeated(rng).interval()[0] for _ in range(2000)]
@@ -262,9 +264,23 @@ def test_the_right_account_is_found():
     assert np.mean(gain) > 1
 
 
-def test_ranges_of_statistics():
-    assert statistic_range("begins_at_animal") == (0.0, 1.0)
-    assert statistic_range("forward_minus_reverse_rank_in_stop") == (-1.0, 1.0)
+@pytest.mark.parametrize(
+    ("statistic", "low", "is_share"),
+    [
+        ("begins_at_animal", 0.0, True),
+        ("rate_before_first_lap", 0.0, False),
+        ("forward_minus_reverse_rank_in_stop", -1.0, False),
+    ],
+)
+def test_only_shares_have_the_error_of_a_share(statistic, low, is_share):
+    """Ten animals with twice as many sequences as pauses; a rate from 0 to 1 is not a share."""
+    direction = {"sign": 1.0, "p_value": 0.01, "n_units": 10.0, "unit_of_n": "animal"}
+    result = published({"statistic": statistic, "likelihood": "direction", **direction})
+    assert (result.low, result.high, result.is_share) == (low, 1.0, is_share)
+    if not is_share:
+        made = studies([0.1], trials=10.0)._replace(successes=np.array([20.0]), sd=np.ones(1))
+        effect, _ = result._effects(made)
+        assert effect == pytest.approx(0.1)
 
 
 def test_priors_are_filled_evenly():

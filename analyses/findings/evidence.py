@@ -41,7 +41,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Hashable, Mapping
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, field, fields, replace
 from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
@@ -111,12 +111,6 @@ class Studies(NamedTuple):
         return Studies(*(column[draws] for column in self))
 
 
-def statistic_range(statistic: str) -> tuple[float, float]:
-    """Return the range of a statistic, in which all values are equally probable a priori."""
-    found = STATISTICS[statistic]
-    return (0.0, 1.0) if found.is_share else found.span
-
-
 def outcomes(studies: Studies, *, are_shares: bool = False) -> Ints:
     """Test each simulated study for a difference from its null, by a t test over its animals.
 
@@ -152,12 +146,14 @@ def _error(studies: Studies, are_shares: bool) -> Floats:
 class Published(ABC):
     """A published result of a statistic that lies between `low` and `high`.
 
-    Each kind of likelihood has its own record, whose further fields are columns of findings.
+    All values of this range are equally probable a priori. Each kind of likelihood has its own
+    record, whose further fields are columns of findings.
     """
 
     kind: ClassVar[str]
     low: float
     high: float
+    is_share: bool = field(kw_only=True)
 
     @abstractmethod
     def likelihood(self, studies: Studies, scoring: Scoring = USUAL) -> Floats:
@@ -312,7 +308,7 @@ class Direction(Published):
             if self.p_value > _LEVEL:
                 agrees = (np.sign(np.nan_to_num(studies.mean)) == self.sign) / _HALF
             else:
-                agrees = 3.0 * (outcomes(studies, are_shares=self._are_shares) == self.sign)
+                agrees = 3.0 * (outcomes(studies, are_shares=self.is_share) == self.sign)
             return np.asarray(agrees, dtype=np.float64)
         effect, error = self._effects(studies)
         error = np.hypot(error, self._error_of_effect(scoring.between_studies))
@@ -355,7 +351,7 @@ class Direction(Published):
         If units are events, the animals of a simulated study are taken to differ by these alone.
         """
         n = np.maximum(studies.n_animals, 2.0)
-        spread = np.nan_to_num(_error(studies, self._are_shares) * np.sqrt(n))
+        spread = np.nan_to_num(_error(studies, self.is_share) * np.sqrt(n))
         if self.unit_of_n in _EVENTS:
             of_animal = np.maximum(np.nan_to_num(studies.trials) / n, 1.0)
             spread, n = spread * np.sqrt(of_animal), n * of_animal
@@ -365,10 +361,6 @@ class Direction(Published):
         effect = np.clip(effect, -_LARGEST_EFFECT, _LARGEST_EFFECT)
         # The usual approximation of the error of a mean in standard deviations.
         return effect, np.sqrt(1 / n + effect**2 / (2 * (n - 1)))
-
-    @property
-    def _are_shares(self) -> bool:
-        return (self.low, self.high) == (0.0, 1.0)
 
     def interval(self) -> tuple[float, float, float]:
         """Return the sign alone."""
@@ -418,11 +410,12 @@ def published(finding: Mapping[Hashable, Any]) -> Published:
     >>> from analyses.findings.table import findings
     >>> row = findings().set_index("id", drop=False).loc["gupta2010.bwd_fraction"]
     >>> published(row.to_dict())
-    Count(low=0.0, high=1.0, successes=842.0, trials=1719.0)
+    Count(low=0.0, high=1.0, is_share=True, successes=842.0, trials=1719.0)
     """
-    record = _RECORDS[finding["likelihood"]]
-    own = (finding[each.name] for each in fields(record)[2:])
-    return record(*statistic_range(finding["statistic"]), *own)
+    record, statistic = _RECORDS[finding["likelihood"]], STATISTICS[finding["statistic"]]
+    low, high = (0.0, 1.0) if statistic.is_share else statistic.span
+    own = (finding[each.name] for each in fields(record)[len(fields(Published)) :])
+    return record(low, high, *own, is_share=statistic.is_share)
 
 
 def _independent_trials(trials: float, between_studies: float = BETWEEN_STUDIES) -> float:

@@ -95,14 +95,20 @@ def report_of_parts(title: str, parts: Iterable[tuple[str, pd.DataFrame, str]]) 
 
 
 def shown_cells(table: pd.DataFrame) -> list[list[str]]:
-    """Write cells as text, numbers with three significant digits; what is missing is empty."""
-    return [
-        [
-            ("" if np.isnan(value) else f"{value:.3g}") if isinstance(value, float) else str(value)
-            for value in row
-        ]
-        for row in table.itertuples(index=False)
-    ]
+    """Write cells as text, numbers with three significant digits; what is missing is empty.
+
+    Examples
+    --------
+    >>> shown_cells(pd.DataFrame({"n_episodes": pd.array([1, None]), "share": [0.5, np.nan]}))
+    [['1', '0.5'], ['', '']]
+    """
+
+    def text(value: object) -> str:
+        if pd.api.types.is_scalar(value) and pd.isna(value):
+            return ""
+        return f"{value:.3g}" if isinstance(value, float) else str(value)
+
+    return [[text(value) for value in row] for row in table.itertuples(index=False)]
 
 
 def listed(items: Iterable[str]) -> str:

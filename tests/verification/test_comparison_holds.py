@@ -5,8 +5,9 @@ import pytest
 from scipy import stats
 
 from analyses import compare
-from analyses.findings.evidence import Studies, outcomes, statistic_range
+from analyses.findings.evidence import Studies, outcomes
 from analyses.findings.table import findings
+from analyses.measures import STATISTICS
 
 pytestmark = pytest.mark.slow
 
@@ -28,7 +29,7 @@ def test_blind_walks_have_no_effects(seed):
     ):
         numbers = Studies(*(own[name].to_numpy(float) for name in COLUMNS))
         tested = numbers.take(np.flatnonzero(numbers.n_animals > 1))
-        are_shares = statistic_range(statistic) == (0.0, 1.0)
+        are_shares = STATISTICS[statistic].is_share
         n_found += np.count_nonzero(outcomes(tested, are_shares=are_shares))
         n_tests += len(tested.value)
     assert n_tests > 100
