@@ -103,7 +103,7 @@ def shown_cells(table: pd.DataFrame) -> list[list[str]]:
     [['1', '0.5'], ['', '']]
     """
 
-    def text(value: object) -> str:
+    def text(value: Any) -> str:
         if pd.api.types.is_scalar(value) and pd.isna(value):
             return ""
         return f"{value:.3g}" if isinstance(value, float) else str(value)
