@@ -130,6 +130,16 @@ def test_a_part_makes_no_tables_and_costs_none(tmp_path):
     assert told[0].seconds_after == 0
 
 
+def test_without_a_folder_no_figure_costs_time(tmp_path):
+    told = []
+    study = replace(STUDY, estimate=lambda plan, left, timed: WorkCost({}, 1.0, 0.0, 1, 60.0))
+    study = replace(study, figures={"all": lambda results: []})
+    for out in (None, tmp_path):
+        run(study, PLAN, out, on_cost=told.append)
+    nothing_drawn, drawn = (cost.seconds_after for cost in told)
+    assert nothing_drawn == 60 < drawn
+
+
 def test_interruptions_and_processes_make_no_difference(tmp_path):
     """To the tables and figures of a change of worlds, byte by byte."""
     folders = [tmp_path / name for name in ("at_once", "in_two")]
@@ -174,7 +184,7 @@ def test_any_study_is_a_command(tmp_path):
     done = replay(*command)
     assert done.returncode == 0, done.stderr
     assert "no_floor" in done.stdout
-    assert "1 piece is left: about" in done.stderr
+    assert "1 piece is left: " in done.stderr  # a busy machine changes what follows
     done = replay("compare", "--task", "linear_track", "--accounts", "sfma", "--out", out)
     assert done.returncode == 1
     message = (

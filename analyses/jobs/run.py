@@ -9,17 +9,13 @@ from __future__ import annotations
 import hashlib
 import inspect
 import io
-import shutil
 from collections import deque
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
 from contextlib import closing, nullcontext, suppress
-from dataclasses import replace
-from functools import cached_property
-from html import escape
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from time import perf_counter, process_time
-from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
+from typing import Any, TypeVar
 
 import pandas as pd
 
@@ -27,13 +23,9 @@ from analyses.jobs import BYTES_OF_FIGURES, SECONDS_OF_FIGURE, SECONDS_TO_DRAW, 
 from analyses.jobs.results import Part, Results, write_table
 from analyses.jobs.study import Figures, Piece, PlanT, Study
 from analyses.reports.text import report_of_parts
-from replay.files import check_path, inside, replacing, safe_name
+from replay.files import inside, replacing, safe_name
 from replay.jit import working_seconds
 from replay.sources import sources_digest
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
-
 
 Result = TypeVar("Result")
 
@@ -113,10 +105,11 @@ def run(
 
                 def tell_cost(cost: WorkCost) -> None:
                     after = cost.seconds_after
-                    if n := len(study.figures):
+                    # Without a folder nothing is drawn.
+                    if out is not None and (n := len(study.figures)):
                         after += SECONDS_TO_DRAW + SECONDS_OF_FIGURE * n / min(jobs, n)
-                    # Parts make no tables and figures.
-                    after *= part is None
+                    if part is not None:  # which makes no tables and figures
+                        after = 0.0
                     if on_cost is not None:
                         on_cost(cost._replace(seconds_after=after, slowdown=timed.slowdown))
 
@@ -287,68 +280,3 @@ def draw(drawing: Figures, folder: Path, svg: bool = False) -> list[Path]:
         for name, figure in drawing(Results(folder))
         for path in save(figure, inside(folder, f"figures/{safe_name(name)}{'.svg' * svg}"))
     ]
-
-
-def run_in_scratch(
-    study: Study[PlanT], plan: PlanT, jobs: int = 1
-) -> tuple[TemporaryDirectory[str], dict[str, pd.DataFrame]]:
-    """Run a study in a temporary folder, and draw nothing; return the folder and the tables."""
-    scratch = TemporaryDirectory(prefix="hippocampal-replay-")
-    undrawn = replace(study, figures={})
-    return scratch, run(undrawn, plan, scratch.name, jobs=jobs, tell=lambda text: None)
-
-
-class Kept:
-    """The result of a study, whose tables, report and figures are made when they are asked for.
-
-    They are made by the study itself, so Python and the command give the same bytes.
-    """
-
-    study: ClassVar[Study[Any]]
-    plan: Any
-
-    def report(self) -> str:
-        """Return the report, in Markdown."""
-        return (self._folder / "report.md").read_text("utf-8")
-
-    def tables(self) -> dict[str, pd.DataFrame]:
-        """Return all tables by name; ``replay columns`` explains them."""
-        results = Results(self._folder)
-        files = sorted([*self._folder.glob("*.csv"), *self._folder.glob("*.parquet")])
-        return {file.stem: results.read(file.name) for file in files}
-
-    def figures(self) -> dict[str, Figure]:
-        """Draw all figures, by name."""
-        results = Results(self._folder)
-        drawings = self.study.figures.values()
-        return {name: figure for draw in drawings for name, figure in draw(results)}
-
-    def save(self, folder: str | Path) -> None:
-        """Write what the command writes; `replay page` and others read it."""
-        path = check_path("The result folder", folder)
-        if not path.exists():  # what is finished need not be made again
-            shutil.copytree(self._folder, path)
-        run(self.study, self.plan, path, tell=lambda text: None)
-
-    def _repr_html_(self) -> str:
-        return (
-            f"<pre>{escape(repr(self))}</pre><p>More: <code>report()</code>, "
-            "<code>figures()</code>, <code>tables()</code>, <code>save(folder)</code>.</p>"
-        )
-
-    @cached_property
-    def _scratch(self) -> TemporaryDirectory[str]:
-        return run_in_scratch(self.study, self.plan)[0]
-
-    @cached_property
-    def _folder(self) -> Path:
-        return Path(self._scratch.name)
-
-    def __del__(self) -> None:
-        """Remove the temporary folder, for Python warns of those that nobody has removed."""
-        if "_scratch" in vars(self):
-            self._scratch.cleanup()
-
-    def __getstate__(self) -> dict[str, Any]:
-        """Leave the temporary folder out of copies, also those for other processes."""
-        return {"plan": self.plan}

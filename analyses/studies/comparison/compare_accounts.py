@@ -11,8 +11,9 @@ import pandas as pd
 
 from analyses.findings.table import findings as published_findings
 from analyses.jobs import N_DRAWS_COMPARED
+from analyses.jobs.kept import Kept, run_in_scratch
 from analyses.jobs.results import Results
-from analyses.jobs.run import Kept, run, run_in_scratch
+from analyses.jobs.run import run
 from analyses.jobs.study import Shown, Study
 from analyses.reports.text import plural, rows_of
 from analyses.studies.comparison import Accounts, Comparison, plan_comparison, plan_rescoring

@@ -26,8 +26,9 @@ from analyses.inference.likelihood import path_bits
 from analyses.inference.simulation import in_pauses_of
 from analyses.jobs import BYTES_OF_FIGURES, N_DRAWS_EXPLAINED, WorkCost
 from analyses.jobs.columns import TABLES
+from analyses.jobs.kept import Kept, run_in_scratch
 from analyses.jobs.results import Results
-from analyses.jobs.run import Kept, manifest, run_in_scratch
+from analyses.jobs.run import manifest
 from analyses.jobs.study import MOST, Piece, Runner, Shown, Study
 from analyses.recordings.recover.known_replay import known_replay
 from analyses.reports.explanation import no_predictions, report_of_explanation

@@ -55,8 +55,8 @@ import pandas as pd
 
 from analyses.intervals import mean_share_interval
 from analyses.jobs import WorkCost
+from analyses.jobs.kept import Kept
 from analyses.jobs.results import Results
-from analyses.jobs.run import Kept
 from analyses.jobs.study import Piece, Runner, Shown, Study
 from analyses.recordings.basics.recording import Recording
 from analyses.recordings.basics.settings import N_SESSIONS, Judgement, Settings
