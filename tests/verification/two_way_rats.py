@@ -28,11 +28,14 @@ TRACKS = {
 class TwoWayRat(NamedTuple):
     """A recording, and its true replay: `start_time, end_time, direction`.
 
-    `burst_start` and `burst_end` are those of a path with what surrounds it.
+    `burst_start` and `burst_end` are those of a path with what surrounds it. The fields of its
+    cells are `rates`, shape (2, n_cells, n_points) in Hz: away from the first end, and towards it.
     """
 
     recording: Recording
     truth: pd.DataFrame
+    points: np.ndarray  # (n_points, 2), in cm
+    rates: np.ndarray
 
 
 def points_of(graph: nx.Graph) -> tuple[nx.Graph, np.ndarray]:
@@ -137,4 +140,4 @@ def simulate_two_way_rat(
         f"{name} {seed}", graph, t, where, tuple(np.sort(np.array(each)) for each in spikes)
     )
     columns = ["start_time", "end_time", "direction", "burst_start", "burst_end", "before", "after"]
-    return TwoWayRat(recording, pd.DataFrame(truth, columns=columns))
+    return TwoWayRat(recording, pd.DataFrame(truth, columns=columns), xy, np.array(rates))
