@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 from replay import LEARNERS, simulate
+from replay.checks import errors_located
 from replay.learners import contract, find_learner, q_learning
 from replay.learners.contract import Pause, Sizes
 from replay.log.backups import PHASES, REST, backup_buffer
@@ -271,6 +272,11 @@ def test_an_error_of_ones_own_learner_tells_its_line(tmp_path, line, message):
         file.write_text(OWN.replace("{line}", line) + "\nCOMPILED = False\n")
         with pytest.raises(ValueError, match=re.escape(str(file))):
             simulate(MAZE, str(file), n_steps=50, log="all")
+
+
+def test_an_index_error_elsewhere_stays_as_it_is():
+    with pytest.raises(IndexError, match="list index"), errors_located("mine.py"):
+        [][0]
 
 
 def test_ones_own_learner_may_print(tmp_path, capfd):

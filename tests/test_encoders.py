@@ -585,6 +585,9 @@ def test_a_maze_is_seen_from_above():
     seen, info = env.step(maze.action_names.index("right"))[0::4]
     expected_next = np.array([[0.5, 1, 0], [0.5, 0, 0.5]]).repeat(2, 0).repeat(2, 1)
     assert np.array_equal(seen.reshape(4, 6), expected_next)
+    for moved in ((0, 5), (3.7, 0)):  # cm: x and y need not begin alike
+        elsewhere = pixels(replace(maze, position=maze.position + moved), noise=0.0)
+        assert np.array_equal(elsewhere.reset(seed=1)[0], expected.ravel())
     noisy = [pixels(maze, noise=0.2).reset(seed=k)[0] for k in range(200)]
     assert np.std(np.array(noisy) - expected.ravel()) == pytest.approx(0.2, rel=0.05)
 

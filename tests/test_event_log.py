@@ -487,8 +487,11 @@ class TestGraph:
     def test_another_run(self):
         both = EventLog.concat([small_log(), small_log()])
         assert both.graph(run=1).edges[0, 1, 0]["count"] == 2
-        with pytest.raises(ValueError, match="no run 2; this log has 2"):
+        with pytest.raises(ValueError, match=r"no run 2; .* has the runs \[0, 1\]"):
             both.graph(run=2)
+        fifth = EventLog({**small_log().tables, "runs": {"run": [5]}})
+        with pytest.raises(ValueError, match=r"no run 1; this log has the runs \[5\]"):
+            fifth.graph(run=1)
 
     def test_nothing_experienced(self):
         with pytest.raises(ValueError, match="keeps no step of run 0 up to -1"):

@@ -192,7 +192,7 @@ def test_the_same_seed_gives_the_same_bytes():
     spikes=st.lists(
         st.lists(st.floats(0, 10, allow_nan=False), max_size=20).map(sorted), min_size=1, max_size=4
     ),
-    start=st.lists(st.floats(0, 9), min_size=1, max_size=4),
+    start=st.lists(st.floats(0, 9), max_size=4),
     lasts=st.floats(0, 3),
     dt=st.floats(0.05, 1),
 )

@@ -815,7 +815,7 @@ class TestNWB:
         units=True,
         spike_times=True,
         position=True,
-        graph=True,
+        graph=TRACK,
         ripples=True,
     ):
         import pynwb
@@ -847,8 +847,9 @@ class TestNWB:
         other = TimeIntervals(name="mine", description="x")
         other.add_interval(start_time=7.0, stop_time=7.2)
         file.add_time_intervals(other)
-        if graph:
-            file.add_scratch(json.dumps(TRACK), name="track_graph", description="x")
+        if graph is not None:
+            content = json.dumps(graph) if isinstance(graph, dict) else graph
+            file.add_scratch(content, name="track_graph", description="x")
         with pynwb.NWBHDF5IO(str(path), "w") as writer:
             writer.write(file)
         return path
@@ -907,7 +908,8 @@ class TestNWB:
                 "no units with spike times, no SpatialSeries of positions, and no table of events",
             ),
             ({"position": False}, "has no positions of the animal"),
-            ({"graph": False}, "has no track graph: give one"),
+            ({"graph": None}, "has no track graph: give one"),
+            ({"graph": np.array([1.0, 2.0])}, "has no track graph: give one"),
         ],
     )
     def test_what_it_lacks_is_named(self, options, message, tmp_path):

@@ -24,6 +24,15 @@ FIRST = [
     (6, DOWN, None, 0),
     (7, OVER, None, 0),
 ]
+TWO_TRIALS = [
+    (0, DOWN, None, 0),
+    (1, DOWN, None, 1),
+    (2, ROLLOUT, None, 0),  # is put elsewhere
+    (4, ROLLOUT, [5], 0),  # before a first move of the second trial
+    (4, DOWN, None, 0),
+    (5, ROLLOUT, [8], 0),
+    (5, OVER, None, 0),
+]
 SECOND = [
     (4, DOWN, None, 0),
     (5, RIGHT, None, 0),
@@ -80,6 +89,11 @@ def test_rollouts_are_events_in_their_pauses(log):
         [1, 1, 0, "step", 8, 8, 5],
         [1, 1, 0, "step", 8, 5, 4],
     ]
+
+
+def test_each_trial_has_a_start():
+    backups = read_rollouts(arrays(TWO_TRIALS)).backups
+    assert backups[["step", "phase"]].to_numpy().tolist() == [[1, "start"], [2, "step"]]
 
 
 def test_they_are_classified_like_replay(log):

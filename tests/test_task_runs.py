@@ -20,6 +20,7 @@ from replay.tasks import (
     Task,
     explore,
     give_laps,
+    random_walk,
     replay_laps,
     run_task,
     task_of_routes,
@@ -388,6 +389,12 @@ def test_errors_say_what_to_do():
             run_task(
                 task_of_routes("t", track, {"out": "abc"}, []), "q_learning", behaviour=behaviour
             )
+
+
+def test_a_random_walk_keeps_to_places_from_which_the_end_is_reached(rng):
+    maze = nx.DiGraph(["ab", "ba", "bc", "bx", "ay", "yx"])
+    for _ in range(20):
+        assert set(random_walk(maze, "a", "c", rng)) == set("abc")
 
 
 def test_routes_wait_for_the_animal_and_blocks_of_rest_for_their_time():

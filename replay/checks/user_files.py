@@ -18,6 +18,10 @@ _PLACES = (re.compile(r"\bat (\S+) \((\d+)\)"), re.compile(r'File "([^"]+)", lin
 _NAME = re.compile(r"(?:name|attribute) '(\w+)'")
 
 
+class WrongResultError(ValueError):
+    """What a function of a user's file returned is wrong; found outside the file."""
+
+
 @contextmanager
 def errors_located(file: str) -> Iterator[None]:
     """Raise an error from a user's file again, as a ValueError with its line.
@@ -36,11 +40,13 @@ def errors_located(file: str) -> Iterator[None]:
             lines.append(error.lineno)
             message = error.msg
         is_located = message.startswith(file)  # by an inner call
-        if is_located or not (lines or isinstance(error, IndexError | SyntaxError)):
+        is_compiled = message == "index is out of bounds"  # such code knows no lines
+        is_of_file = lines or is_compiled or isinstance(error, SyntaxError | WrongResultError)
+        if is_located or not is_of_file:
             raise
         text = f"{type(error).__name__}: {message}" if message else type(error).__name__
         where = f"{file}, line {lines[-1]}" if lines else file
-        if message == "index is out of bounds":  # compiled code knows no lines
+        if is_compiled:
             text += ". With COMPILED = False in the file, Python tells the line."
         raise ValueError(f"{where}: {text}") from error
 

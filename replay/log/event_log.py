@@ -414,7 +414,9 @@ class EventLog:
         until = None if until is None else check_whole("until", until, at_least=-1)
         runs = self.runs.set_index("run")
         if run not in runs.index:
-            raise ValueError(f"There is no run {run}; this log has {len(runs)}, counted from 0.")
+            raise ValueError(
+                f"There is no run {run}; this log has the runs {shown(runs.index.tolist())}."
+            )
         steps = self._by(self.steps, run, until)
         if steps.empty:
             raise ValueError(

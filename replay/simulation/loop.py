@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 
 from replay.checks import located
 from replay.checks.arrays import Bools, Floats, Int32s, Ints
+from replay.checks.user_files import WrongResultError
 from replay.jit import call, count_up_to, inlined, loop_kernel, own_code, uncached_kernel
 from replay.learners.contract import Learner, Pause, Transition
 from replay.log import backups
@@ -148,7 +149,7 @@ def checked_act(act: Callable[..., int]) -> Callable[..., int]:
     def checked(params: Any, memory: Any, state: int, rng: np.random.Generator) -> int:
         action = act(params, memory, state, rng)
         if not 0 <= action < memory.action_values.shape[1]:
-            raise IndexError("act() must return an action, from 0 to n_actions - 1")
+            raise WrongResultError("act() must return an action, from 0 to n_actions - 1")
         return action
 
     return checked

@@ -68,12 +68,13 @@ def random_walk(graph: nx.Graph, start: str, end: str, rng: np.random.Generator)
     >>> random_walk(nx.path_graph(["a", "b", "c"]), "b", "a", np.random.default_rng(0))
     ['b', 'c', 'b', 'a']
     """
-    _steps_to(graph, start, end)  # there is a path
+    steps = _steps_to(graph, start, end)
     beside = dict(graph.adjacency())
     path = [start]
     while path[-1] != end:
-        ahead = [node for node in beside[path[-1]] if node not in path[-2:]]
-        choices = ahead or list(beside[path[-1]])
+        # Where moves have one direction, the end may not be reached from every place.
+        open_to = [node for node in beside[path[-1]] if node in steps]
+        choices = [node for node in open_to if node not in path[-2:]] or open_to
         path.append(choices[rng.integers(len(choices))])
     return path
 

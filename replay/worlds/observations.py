@@ -112,8 +112,8 @@ def pixels(
     position = _positions(mdp)
     width = check_whole("size", size, at_least=1, at_most=100)
     sd = check_number("noise", noise, at_least=0.0)
-    # The spacing of the grid is the smallest difference of coordinates that is not rounding.
-    apart = np.diff(np.unique(position.ravel()))
+    # The spacing of the grid is the smallest difference in x, or in y, that is not rounding.
+    apart = np.concatenate([np.diff(np.unique(along)) for along in position.T])
     unit = apart[apart > 1e-9].min(initial=np.inf)
     place = np.rint((position - position.min(axis=0)) / unit).astype(np.int64)
     shape = place.max(axis=0)[::-1] + 1

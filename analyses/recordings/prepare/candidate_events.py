@@ -171,11 +171,11 @@ def _stretches(posterior: Posterior, name: str) -> tuple[pd.DataFrame, Detected]
     begins = np.flatnonzero(np.diff(known, prepend=-np.inf) > 3 * width)
     ends = np.append(begins[1:], len(known)) - 1
     events = pd.DataFrame({"start_time": known[begins], "end_time": known[ends] + width})
-    longest = float((events["end_time"] - events["start_time"]).median())
-    if longest > 2.0:
+    usual = float((events["end_time"] - events["start_time"]).median())
+    if usual > _LONG:
         raise ValueError(
-            f"The posterior of {name} has stretches of up to {longest:.0f} s without a gap, so "
-            "events cannot be read from it: give a table of candidate events."
+            f"The posterior of {name} has stretches without a gap that typically last "
+            f"{usual:.0f} s, so events cannot be read from it: give a table of candidate events."
         )
     return events, Detected("decoded", len(events))
 

@@ -15,6 +15,7 @@ References
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import pairwise
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -109,4 +110,4 @@ def count_spikes(
     edges = np.repeat(first, n_bins + 1) + number * dt
     # One search for the edges of all events, of which a recording may have thousands.
     below = np.stack([np.searchsorted(np.asarray(each, dtype=float), edges) for each in spikes], 1)
-    return [np.diff(part, axis=0) for part in np.split(below, offset[1:-1])]
+    return [np.diff(below[begin:end], axis=0) for begin, end in pairwise(offset.tolist())]

@@ -110,9 +110,7 @@ def search_travel(
     for number in range(N_SEARCHES):
         other = exchanged_spikes(spikes, electrode, number)
         found = travel_events(other, rates, model, quiet, settings)
-        chance += count_spikes(other, found["start_time"], found["end_time"], settings.time_bin)[
-            : len(found)
-        ]
+        chance += count_spikes(other, found["start_time"], found["end_time"], settings.time_bin)
     minutes = float(np.diff(quiet).sum() / 60)
     how = Detected("posterior", len(events), minutes=minutes, by_chance=len(chance) / N_SEARCHES)
     return events, chance, how

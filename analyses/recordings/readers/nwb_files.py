@@ -86,8 +86,10 @@ def read_nwb(
     name = path.name if isinstance(path, Remote) else Path(path).name
     with open_nwb(path) as file:
         if graph is None and file.scratch and "track_graph" in file.scratch:
-            with suppress(TypeError, json.JSONDecodeError):  # something else may have this name
-                graph = read_track(json.loads(np.asarray(file.get_scratch("track_graph")).item()))
+            scratch = np.asarray(file.get_scratch("track_graph"))
+            if scratch.size == 1:
+                with suppress(TypeError, json.JSONDecodeError):  # something else has this name
+                    graph = read_track(json.loads(scratch.item()))
         time, position, how = read_positions(file, name, graph, choices.position)
         found = read_spikes(file, name, choices.units)
         told = [how, found.text]

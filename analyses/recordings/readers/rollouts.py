@@ -157,7 +157,7 @@ def _episode(
     )
     imagines = np.flatnonzero((actions == _ROLLOUT) & ~is_put_elsewhere & (plans[:, 0] > 0))
     n_before = np.cumsum(is_move)
-    moved = [bool(is_move[(trial == trial[t])][:t].any()) for t in imagines]
+    moved = [bool(is_move[:t][trial[:t] == trial[t]].any()) for t in imagines]
     paths = pd.DataFrame(
         {
             "run": run,

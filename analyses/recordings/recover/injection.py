@@ -295,5 +295,4 @@ def _detect(
         model = travel_model(session.track, session.time_bin, rates.shape[1])
         events = travel_events(own, rates, model, np.array([[0.0, last]]), session.settings)
     events = events[["start_time", "end_time"]]
-    counts = count_spikes(own, events["start_time"], events["end_time"], session.time_bin)
-    return events, counts[: len(events)]
+    return events, count_spikes(own, events["start_time"], events["end_time"], session.time_bin)
