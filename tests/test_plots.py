@@ -26,6 +26,7 @@ from recovery_figures import _BY_TRUE_LOOKS, _SETTING_LOOKS
 from analyses import classify, plots
 from analyses.plots import save
 from analyses.plots.decoded_panels import MOVEMENT_LOOKS
+from analyses.plots.examples import pick_examples
 from analyses.plots.layers import draw_curves
 from analyses.plots.learned import growth_moments, learned_graph_figure, plot_learned_graph
 from analyses.plots.learners import (
@@ -36,7 +37,7 @@ from analyses.plots.learners import (
 )
 from analyses.plots.mdps import mark_cut_edges, maze_cell_size, mdps_figure, plot_mdp
 from analyses.plots.panels import grid, keep_outer_labels
-from analyses.plots.replay_events import pick_examples, plot_replay, replay_events_figure, stretches
+from analyses.plots.replay_events import plot_replay, replay_events_figure, stretches
 from analyses.plots.replay_kinds import (
     plot_replay_kinds,
     plot_replay_over_time,
@@ -345,6 +346,19 @@ def test_arrows_are_the_backups_in_order(ax, maze, steps):
 def test_experience_after_the_event_is_not_drawn(ax, maze, steps):
     plot_replay(sequence([2, 1, 0], step=2), steps, maze, ax)
     assert [line.get_label() for line in ax.lines] == ["Episode 0"]
+
+
+def test_all_episodes_of_a_path_are_drawn_and_named(ax):
+    """Nine episodes with a move each, more than there are colours."""
+    k, maze = np.arange(9), from_ascii("S........G")
+    steps = pd.DataFrame({"run": 0, "episode": k, "step": k, "state": k, "next_state": k + 1})
+    whole = {"orientation": "forward", "direction": "forward", "kind": "novel_path", "step": 9}
+    plot_replay(sequence(list(range(10)), splice_states=k[1:], **whole), steps, maze, ax)
+    assert [line.get_xydata().tolist() for line in ax.lines] == [
+        maze.position[[move, move + 1]].tolist() for move in k
+    ]
+    names = [text.get_text() for text in ax.get_legend().get_texts()]
+    assert names == [f"Episode {number}" for number in k]
 
 
 def test_a_state_replayed_twice_has_both_numbers(ax, maze, steps):

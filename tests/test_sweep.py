@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from analyses.plots.learners import plot_sweep, sweep_figure
+from analyses.plots.sweeps import plot_sweep, sweep_figure
 from replay.simulation import simulate, sweep
 from replay.worlds.mazes import from_ascii
 

@@ -32,7 +32,6 @@ if TYPE_CHECKING:
     from analyses.plots.decoded_path import decoded_path_figure as decoded_path_figure
     from analyses.plots.decoded_path import plot_decoded_path as plot_decoded_path
     from analyses.plots.decoded_path import plot_event_path as plot_event_path
-    from analyses.plots.decoded_path import plot_track as plot_track
     from analyses.plots.events import plot_event as plot_event
     from analyses.plots.explanation import explained_maze_figure as explained_maze_figure
     from analyses.plots.explanation import explained_sequences_figure as explained_sequences_figure
@@ -52,8 +51,6 @@ if TYPE_CHECKING:
     from analyses.plots.learners import learning_curves_figure as learning_curves_figure
     from analyses.plots.learners import plot_learners as plot_learners
     from analyses.plots.learners import plot_learning_curves as plot_learning_curves
-    from analyses.plots.learners import plot_sweep as plot_sweep
-    from analyses.plots.learners import sweep_figure as sweep_figure
     from analyses.plots.mdps import mdps_figure as mdps_figure
     from analyses.plots.mdps import plot_mdp as plot_mdp
     from analyses.plots.predictions import plot_beside_accounts as plot_beside_accounts
@@ -75,8 +72,11 @@ if TYPE_CHECKING:
     from analyses.plots.replay_kinds import replay_kinds_figure as replay_kinds_figure
     from analyses.plots.replay_kinds import replay_over_time_figure as replay_over_time_figure
     from analyses.plots.style import figure_style as figure_style
+    from analyses.plots.sweeps import plot_sweep as plot_sweep
+    from analyses.plots.sweeps import sweep_figure as sweep_figure
     from analyses.plots.tasks import plot_task as plot_task
     from analyses.plots.tasks import plot_typical_replay as plot_typical_replay
     from analyses.plots.tasks import task_figure as task_figure
+    from analyses.plots.tracks import plot_track as plot_track
 
 __getattr__, __dir__, __all__ = offered(__name__)

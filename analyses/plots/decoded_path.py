@@ -1,10 +1,7 @@
-"""Positions and decoded paths on the track, the latter coloured by the pieces of experience."""
+"""Decoded paths on the track, coloured by time or by the pieces of experience."""
 
 from __future__ import annotations
 
-from typing import Any
-
-import networkx as nx
 import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
@@ -18,6 +15,7 @@ from analyses.plots.style import COLUMN_WIDTH, INCH, SMALL, Look, label, plain
 from analyses.recordings.basics.binned_track import BinnedTrack, bins_on_way
 from analyses.sequences.experience import Experience, experienced_pieces
 from replay.checks import check_array, check_table
+from replay.checks.arrays import Floats
 from replay.worlds.mdp import MDP
 
 _CORRIDOR, _TIME_COLOURS = "0.9", "viridis"
@@ -79,8 +77,7 @@ def plot_event_path(
     x, y = track.position[bins[moments]].T
     ax.scatter(x, y, c=moments, cmap=_TIME_COLOURS, s=9, linewidths=0, zorder=3)
     if animal is not None:
-        x, y = check_array(animal, "animal", kind="number", missing=True)
-        ax.scatter(x, y, marker="s", s=46, color="none", edgecolors="black", linewidths=1, zorder=6)
+        _draw_animal(check_array(animal, "animal", kind="number", missing=True), ax)
     # Names stand beside their nodes, away from the middle, so that they do not hide a path.
     look: Look = {"fontsize": SMALL, "ha": "center", "va": "center", "textcoords": "offset points"}
     middle = track.node_position.mean(axis=0)
@@ -144,11 +141,10 @@ def plot_decoded_path(
     for number, piece in enumerate(pieces):
         colour = _PIECE_COLOURS[number % len(_PIECE_COLOURS)]
         own = place[piece.begin : piece.end + 1]
+        name = f"Lap {piece.episode + 1}"
         # Of an ambiguous one, this lap is only one of those that may be replayed.
-        how = (
-            "" if sequence["kind"] == "ambiguous" else ", backward" * piece.backward or ", forward"
-        )
-        name = f"Lap {piece.episode + 1}{how}"
+        if sequence["kind"] != "ambiguous":
+            name += ", backward" if piece.backward else ", forward"
         ax.plot(*own.T, color=colour, linewidth=2.2, label=name, solid_capstyle="butt", zorder=2)
         # Arrowheads about every 50 cm, and at the end of a piece.
         along = np.append(0.0, np.cumsum(np.hypot(*np.diff(own, axis=0).T)))
@@ -168,9 +164,13 @@ def plot_decoded_path(
     ax.scatter(joins[:, 0], joins[:, 1], s=24, zorder=5, **ring)
     ax.scatter(place[0, 0], place[0, 1], s=18, color="black", linewidths=0, zorder=4)
     if (location := int(sequence["location"])) >= 0:
-        x, y = np.asarray(world.position)[location]
-        ax.scatter(x, y, marker="s", s=46, color="none", edgecolors="black", linewidths=1, zorder=6)
+        _draw_animal(np.asarray(world.position)[location], ax)
     return ax
+
+
+def _draw_animal(place: Floats, ax: Axes) -> None:
+    x, y = place
+    ax.scatter(x, y, marker="s", s=46, color="none", edgecolors="black", linewidths=1, zorder=6)
 
 
 def _draw_track(track: BinnedTrack, ax: Axes) -> None:
@@ -241,57 +241,3 @@ def decoded_path_figure(
         look |= {"linestyle": "none", "markersize": look.get("markersize", 5)}
     add_legend(figure, looks, len(looks))
     return figure
-
-
-@drawing
-def plot_track(
-    position: ArrayLike,
-    track: nx.Graph,
-    ax: Axes = NEW,
-    *,
-    unit: str = "cm",
-    width_cm: float = COLUMN_WIDTH,
-) -> Axes:
-    """Draw the positions of an animal, and the nodes and edges of a track graph on them.
-
-    Parameters
-    ----------
-    position : array_like of float, shape (n_samples, 2)
-        Positions in the order of time; NaN where unknown.
-    track : networkx.Graph
-        The track graph, with `pos` in the unit of the positions.
-    ax : matplotlib.axes.Axes, optional
-        Where to draw; by default a new figure.
-    unit : str, default "cm"
-        The unit of the positions, for the axes.
-
-    Returns
-    -------
-    matplotlib.axes.Axes
-        `ax`. Each node has its number, each edge its length.
-
-    Examples
-    --------
-    >>> from replay.worlds.tracks import make_linear_track
-    >>> ax = plot_track([[0, 1], [60, 0], [120, 1]], make_linear_track(120.0))
-    >>> [text.get_text() for text in ax.texts]
-    ['0', '1', '120']
-    """
-    xy = check_array(position, "position", kind="number", missing=True, n_dims=2)
-    ax.plot(*xy.T, color="0.7", linewidth=0.4, zorder=1)
-    place = {node: np.asarray(pos, dtype=float) for node, pos in track.nodes(data="pos")}
-    for one, other in track.edges:
-        ax.plot(*np.transpose([place[one], place[other]]), color="#aa3377", linewidth=1, zorder=2)
-    middle: dict[str, Any] = {"ha": "center", "va": "center", "fontsize": 6}
-    around = {"boxstyle": "circle,pad=0.2", "facecolor": "white", "edgecolor": "#aa3377"}
-    for node, (x, y) in place.items():
-        ax.text(x, y, str(node), bbox=around, zorder=4, **middle)
-    behind = {"boxstyle": "square,pad=0.1", "facecolor": "white", "edgecolor": "none"}
-    for one, other in track.edges:
-        length = np.hypot(*(place[one] - place[other]))
-        x, y = (place[one] + place[other]) / 2
-        ax.text(x, y, f"{length:.0f}", bbox=behind, zorder=3, **middle)
-    ax.set_aspect("equal")
-    ax.margins(0.08)
-    ax.set(xlabel=f"x ({unit})", ylabel=f"y ({unit})")
-    return ax

@@ -1,4 +1,4 @@
-"""Learners beside one another: learning curves (figure 1 of the paper), sweeps, and rows."""
+"""Learners beside one another: learning curves (figure 1 of the paper), and rows."""
 
 from __future__ import annotations
 
@@ -10,7 +10,6 @@ import seaborn.objects as so
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
-from scipy import stats
 
 from analyses.intervals import mean_interval
 from analyses.plots.layers import draw, draw_curves, nominal
@@ -20,13 +19,11 @@ from analyses.plots.panels import (
     drawing,
     fitting_columns,
     grid,
-    new_figure,
     own_figure,
 )
 from analyses.plots.style import (
     COLUMN_WIDTH,
     FULL_WIDTH,
-    INCH,
     SMALL,
     Look,
     count_range,
@@ -45,11 +42,6 @@ _ENDS = ("ci_low", "ci_high")
 _RUNS_SHOWN = 5  # of each learner, as thin lines
 _FEW = 3  # learners whose intervals can be distinguished
 _MOST_LINES = 5  # learners whose lines can be followed
-_SWEPT = ["seed", "time_step", "reward_rate"]
-_LOG_RATIO = 9.0  # least ratio of the largest to the smallest value
-_MOST_TICKS = 7  # whose labels do not overlap on a logarithmic axis
-_COLOURS = ("#000000", "#999933", "#aa3377", "#44aa77", "#cc79a7", "#e69f00")
-_MARKERS = "osD^v*"
 
 
 @drawing
@@ -139,21 +131,23 @@ def learning_curves_figure(
     experiments = in_order(reward_rate["experiment"], EXPERIMENT_ORDER)
     looks = learner_looks(reward_rate["learner"])
     # Learners of one family follow one another.
-    parts = np.array_split(np.array([*looks], dtype=object), -(-len(looks) // _MOST_LINES))
-    panels = [(name, [*part]) for name in experiments for part in parts]
+    split = np.array_split(np.array([*looks], dtype=object), -(-len(looks) // _MOST_LINES))
+    parts = [part.tolist() for part in split]
     n_columns = len(parts) if len(parts) > 1 else min(2, len(experiments))
     n_columns = fitting_columns(n_columns, width_cm, 3.5)
-    titles = []
-    for name, part in panels:
+    panels = []
+    for name in experiments:
         n = count_range(reward_rate[reward_rate["experiment"] == name].get("n_mdps", ()), "world")
-        is_first = part[0] == parts[0][0] or n_columns != len(parts)
-        titles.append((f"{label(name)} ({n})" if n else label(name)) if is_first else "")
+        title = f"{label(name)} ({n})" if n else label(name)
+        for number, part in enumerate(parts):
+            is_titled = number == 0 or n_columns != len(parts)
+            panels.append((name, part, title if is_titled else ""))
     # Single runs of many learners hide one another, and the means.
     runs = single_runs if len(looks) <= _FEW else None
     has_runs = runs is not None and len(runs) > 0
     seeds = count_range(reward_rate.get("n_seeds", ()), "run")
     figure, axes = grid(
-        titles,
+        [title for *_, title in panels],
         n_columns,
         2.2 if width_cm > COLUMN_WIDTH and len(parts) == 1 else 1.75,
         width_cm=width_cm,
@@ -165,7 +159,7 @@ def learning_curves_figure(
         + ("; thin lines: single runs." if has_runs else "."),
         sharey="row",
     )
-    for ax, (experiment, part) in zip(axes, panels, strict=True):
+    for ax, (experiment, part, _) in zip(axes, panels, strict=True):
         own = None if runs is None else runs[runs["experiment"] == experiment]
         curves = reward_rate[reward_rate["experiment"] == experiment]
         shown = curves[curves["learner"].isin(part)]
@@ -179,85 +173,8 @@ def learning_curves_figure(
         else:
             # Panels of a row share this axis: its limits are not those of the last one alone.
             ax.set_ylabel("Normalised reward rate")
-            row = [name for name, _ in panels[k : k + n_columns]]
+            row = [name for name, *_ in panels[k : k + n_columns]]
             ax.set_ylim(_rates_shown(reward_rate.loc[reward_rate["experiment"].isin(row), "mean"]))
-    return figure
-
-
-@drawing
-def plot_sweep(table: pd.DataFrame, ax: Axes = NEW, *, width_cm: float = COLUMN_WIDTH) -> Axes:
-    """Draw the mean reward rate of whole runs against a parameter.
-
-    Parameters
-    ----------
-    table : pandas.DataFrame
-        The table of `replay.sweep`: `seed, time_step, reward_rate`, and one or two parameters, of
-        which the first is the axis and the second the colour. Points are means over seeds, bars
-        their 95 % Student-t intervals.
-
-    Raises
-    ------
-    ValueError
-        If columns are missing, or the number of parameters is neither one nor two.
-
-    Examples
-    --------
-    >>> table = pd.DataFrame({"learning_rate": [0.1, 0.1, 0.5, 0.5], "seed": [0, 1, 0, 1],
-    ...                       "time_step": 100, "reward_rate": [0.1, 0.3, 0.4, 0.6]})
-    >>> plot_sweep(table).lines[0].get_ydata().tolist()
-    [0.2, 0.5]
-    """
-    check_table(table, _SWEPT, "table")
-    parameters = [str(name) for name in table if name not in _SWEPT]
-    if not 1 <= len(parameters) <= 2:
-        raise ValueError(f"table must have one parameter or two to draw, got {parameters}.")
-    runs = table.groupby([*parameters, "seed"])["reward_rate"].mean()
-    means = runs.groupby(parameters).agg(["mean", "sem", "count"]).reset_index()
-    half_width = means["sem"] * stats.t.ppf(0.975, means["count"] - 1)
-    means = means.assign(half_width=half_width.fillna(0.0))  # none of a single run
-    across, *other = parameters
-    parts = {str(key): rows for key, rows in means.groupby(other[0])} if other else {"": means}
-    for number, (value, rows) in enumerate(parts.items()):
-        place = rows[across].to_numpy()
-        ax.errorbar(
-            place if rows[across].dtype.kind in "iuf" else place.astype(str),
-            rows["mean"],
-            yerr=rows["half_width"],
-            color=_COLOURS[number % len(_COLOURS)],
-            marker=_MARKERS[number % len(_MARKERS)],
-            markersize=3,
-            linewidth=0.9,
-            capsize=1.5,
-            label=f"{label(other[0])} {value}" if other else None,
-        )
-    # Values over an order of magnitude, such as rates of learning, are equally far apart.
-    values = means[across]
-    if values.dtype.kind in "iuf" and values.min() > 0 < values.max() / values.min() - _LOG_RATIO:
-        ax.set_xscale("log")
-        if values.nunique() <= _MOST_TICKS:
-            ax.set_xticks(
-                sorted(values.unique()), [f"{each:g}" for each in sorted(values.unique())]
-            )
-            ax.minorticks_off()
-    ax.set(xlabel=label(across).capitalize(), ylabel="Reward per step")
-    n_runs = table["seed"].nunique()
-    ax.set_title(f"Means over {n_runs} run{'s' * (n_runs != 1)}, with 95 % intervals")
-    if other:
-        ax.legend()
-    return ax
-
-
-@drawing
-def sweep_figure(table: pd.DataFrame, *, width_cm: float = COLUMN_WIDTH) -> Figure:
-    """Make the figure of a sweep: reward rate against a parameter.
-
-    Parameters
-    ----------
-    table : pandas.DataFrame
-        The table of `replay.sweep`.
-    """
-    figure = new_figure(width_cm / INCH, 2.2)
-    plot_sweep(table, figure.subplots())
     return figure
 
 

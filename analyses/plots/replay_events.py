@@ -19,6 +19,7 @@ from matplotlib.figure import Figure
 from matplotlib.transforms import ScaledTranslation
 from numpy.typing import NDArray
 
+from analyses.plots.examples import pick_examples
 from analyses.plots.mdps import (
     draw_ends,
     draw_scale_bar,
@@ -30,7 +31,7 @@ from analyses.plots.mdps import (
 from analyses.plots.panels import NEW, add_note, drawing, fitting_columns, grid, own_figure
 from analyses.plots.style import COLUMN_WIDTH, END_COLOUR, FULL_WIDTH, INCH, SMALL, Look, label
 from analyses.sequences.experience import Experience
-from replay.checks import check_array, check_column, check_table
+from replay.checks import check_table
 from replay.checks.arrays import Floats
 from replay.worlds.mdp import MDP
 
@@ -41,14 +42,8 @@ _SPLICE = "#009e73"
 _NUMBERED = 14  # states at most whose order is written; more numbers would overlap
 _NODE_SIZE = 52  # square points
 _SURROUNDINGS = 5  # steps of an episode that are drawn before and after the replayed path
-_LONGEST_SHOWN = 30  # states of an example that can still be followed by eye
-_CLEAR = 3  # moves of the shortest piece of a clear example
 _HIGHEST, _TITLE_AND_KEY = 3.4, 0.5  # inches
 _ASIDE = 0.1  # of a move that is made both ways
-_CHOSEN_BY = [
-    "run", "step", "phase", "location", "states", "kind", "length", "n_distinct", "n_episodes",
-    "composition_order", "splice_states",
-]  # fmt: skip
 _EXPECTED = ("reverse_episode", "novel_path")
 _WHERE = {
     "episode_end": "where an episode ended",
@@ -59,18 +54,10 @@ _WHERE = {
 
 
 class Stretch(NamedTuple):
-    """A piece of a path, with the episode that contains it just before and after.
+    """A piece of a path, with the episode that contains it just before and after."""
 
-    Attributes
-    ----------
-    episode : int
-        The latest episode that contains it.
-    states : tuple of int
-        The piece with up to 5 states of that episode on either side.
-    """
-
-    episode: int
-    states: tuple[int, ...]
+    episode: int  # the latest one that contains it
+    states: tuple[int, ...]  # of the piece, and up to 5 of that episode on either side
 
 
 def stretches(path: Sequence[int], steps: pd.DataFrame) -> list[Stretch]:
@@ -112,7 +99,8 @@ def plot_replay(
 
     Numbers and colours, from dark to light, are the order of replay; of more than 14 states only
     colours are. The agent is a square; stars mark where episodes end, and rings where pieces of
-    experience join. These are lines in the colours of their episodes, which go on a little beyond.
+    experience join. These are lines in the colours of their episodes, which go on a little beyond;
+    after six episodes the colours begin again.
 
     Parameters
     ----------
@@ -162,9 +150,10 @@ def plot_replay(
         mark_cut_edges(mdp, ax)
         draw_scale_bar(ax, 50)
     episodes = [line for line in ax.lines if not str(line.get_label()).startswith("_")]
+    # Two names fit beside the scale bar.
     ax.legend(
         handles=episodes, loc="upper right", bbox_to_anchor=(1, 0), borderpad=0.2,
-        handlelength=1.4, ncols=len(episodes) or 1,
+        handlelength=1.4, ncols=min(len(episodes), 2) or 1,
     )  # fmt: skip
     if figure := own_figure(ax):
         if cell_size is not None:
@@ -178,77 +167,6 @@ def plot_replay(
             + " Ring: pieces of them join." * bool(len(splice)),
         )
     return ax
-
-
-def pick_examples(sequences: pd.DataFrame, steps: pd.DataFrame) -> dict[str, pd.Series]:
-    """Pick the sequence of each kind, from 3 to 30 states long, that shows best what the kind is.
-
-    Criteria are listed in order of priority. For an experienced path: it begins where the agent is,
-    in the pause at the end of an episode, visits many states and returns to few. For a novel path:
-    it begins where the agent is and returns to no state; each piece has three or more moves; there
-    are few pieces, from several episodes; the shortest piece is long, and so is the whole. Ties are
-    broken in favour of the first sequence.
-    """
-    check_table(sequences, _CHOSEN_BY, "sequences")
-    check_table(steps, ["run", "state", "next_state"], "steps")
-    whole = {
-        column: check_column(sequences, column, "sequences", kind="whole")
-        for column in ("length", "n_distinct", "location")
-    }
-    for column in ("run", "state", "next_state"):
-        check_column(steps, column, "steps", kind="whole")
-    for states in sequences["states"]:
-        check_array(states, "The states of a sequence", kind="whole")
-    sequences = sequences.assign(**whole)
-    legible = sequences[sequences["length"].between(3, _LONGEST_SHOWN)]
-    # At the agent: at its place or one move from it.
-    first = np.array([states[0] for states in legible["states"]], dtype=np.int64)
-    location = legible["location"].to_numpy(dtype=np.int64)
-    pairs = pd.MultiIndex.from_arrays([legible["run"], first, location])
-    back = pd.MultiIndex.from_arrays([legible["run"], location, first])
-    made = pd.MultiIndex.from_frame(steps[["run", "state", "next_state"]].drop_duplicates())
-    at_agent = (first == location) | pairs.isin(made) | back.isin(made)
-    legible = legible.assign(at_agent=at_agent, returns=legible["length"] - legible["n_distinct"])
-    examples = {}
-    for kind in ("reverse_episode", "forward_episode", "novel_path"):
-        own = legible[legible["kind"] == kind]
-        if len(own):
-            ranks = pd.DataFrame(
-                {
-                    "at_agent": own["at_agent"],
-                    "at_end": own["phase"] == "episode_end",
-                    "straight": own["n_distinct"] - own["returns"],
-                    "states": own["n_distinct"],
-                }
-            )
-            if kind == "novel_path":
-                ranks = _novel_ranks(own)
-            best = ranks.sort_values(list(map(str, ranks)), ascending=False, kind="stable").index[0]
-            examples[kind] = sequences.loc[best]
-    return examples
-
-
-def _novel_ranks(sequences: pd.DataFrame) -> pd.DataFrame:
-    pieces = sequences["composition_order"].astype(float)
-    shortest = np.zeros(len(sequences), dtype=np.int64)
-    simple = np.flatnonzero((sequences["returns"] == 0) & (pieces <= pieces.min() + 2))
-    for k in simple:
-        row = sequences.iloc[k]
-        states = np.asarray(row["states"])
-        joints = np.flatnonzero(np.isin(states, row["splice_states"]))
-        shortest[k] = np.diff([0, *joints, len(states) - 1]).min()
-    return pd.DataFrame(
-        {
-            "at_agent": sequences["at_agent"],
-            "simple": sequences["returns"] == 0,
-            "clear": shortest >= _CLEAR,
-            "few": -pieces,
-            "several": sequences["n_episodes"] > 1,
-            "shortest": shortest,
-            "straight": -sequences["returns"],
-            "length": sequences["length"],
-        }
-    )
 
 
 @drawing
@@ -311,27 +229,23 @@ def replay_events_figure(
         width_cm=width_cm,
         legend=marks,
         legend_columns=6,
-        note=_note(examples, steps, learner, cell_size is not None),
+        note=_note(examples, learner, cell_size is not None),
     )
     for ax, example in zip(axes, examples.values(), strict=True):
         plot_replay(example, steps, mdp, ax)
     return figure
 
 
-def _note(
-    examples: dict[str, pd.Series], steps: pd.DataFrame, learner: str, has_walls: bool
-) -> str:
+def _note(examples: dict[str, pd.Series], learner: str, has_walls: bool) -> str:
     """Describe what each panel shows, and which kinds do not occur."""
     parts = [f"{label(learner)}, one run." if learner else "One run."]
     for letter, (kind, example) in zip("ABC", examples.items(), strict=False):
         where = _WHERE.get(str(example["phase"]), str(example["phase"]))
         text = f"{len(example['states'])} states, replayed {where}"
         if kind == "novel_path":
-            known = steps[(steps["run"] == example["run"]) & (steps["step"] <= example["step"])]
-            found = stretches(_as_experienced(example, np.asarray(example["states"])), known)
-            n = len({piece.episode for piece in found})
+            n = example["n_episodes"]
             several = f"{n} episodes" if n > 1 else "one episode, which crossed its own path"
-            text += f", composed of {len(found)} pieces of {several}"
+            text += f", composed of {example['composition_order']} pieces of {several}"
         parts.append(f"{letter}: {text}." if len(examples) > 1 else f"{text[0].upper()}{text[1:]}.")
     parts.append("The coloured lines continue a little beyond the replayed path.")
     missing = [label(kind).lower() for kind in _EXPECTED if kind not in examples]
@@ -352,7 +266,8 @@ def _as_experienced(sequence: pd.Series, states: NDArray[np.intp]) -> list[int]:
 def _draw_stretches(found: list[Stretch], position: Floats, ax: Axes) -> list[int]:
     """Draw the episodes under a path; return the states drawn."""
     episodes = list(dict.fromkeys(piece.episode for piece in found))
-    for k, (episode, colour) in enumerate(zip(episodes, _EPISODE_COLOURS, strict=False)):
+    for k, episode in enumerate(episodes):
+        colour = _EPISODE_COLOURS[k % len(_EPISODE_COLOURS)]
         # Episodes that share a path are drawn side by side.
         aside = 2.2 / 72 * (k - (len(episodes) - 1) / 2)
         beside = ax.transData + ScaledTranslation(aside, aside, ax.figure.dpi_scale_trans)

@@ -107,7 +107,8 @@ def _draw_replay_kinds(results: Results) -> Iterator[tuple[str, Figure]]:
 
 
 def _draw_replay_events(results: Results) -> Iterator[tuple[str, Figure]]:
-    from analyses.plots.replay_events import pick_examples, replay_events_figure
+    from analyses.plots.examples import pick_examples
+    from analyses.plots.replay_events import replay_events_figure
     from analyses.sequences.classification import classify
 
     for name, mdp in read_mdps(results.folder / "mdps").items():
