@@ -37,7 +37,8 @@ from analyses.recordings.basics.binned_track import BinnedTrack
 
 INTERNAL = (
     *("replay.parts", "replay.log.backups", "replay.log.parquet", "replay.worlds.gymnasium_bridge"),
-    *("analyses.cli", "analyses.jobs", "analyses.plots.layers", "analyses.sequences.sequences"),
+    *("analyses.cli", "analyses.jobs", "analyses.plots.layers"),
+    *("analyses.sequences.logs", "analyses.sequences.sequences"),
 )
 """Rooms without a way in for users: their callers have checked what they are given."""
 

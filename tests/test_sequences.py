@@ -8,7 +8,8 @@ from hypothesis import strategies as st
 from strategies import chains_by_definition, columns, examples, logs
 
 from analyses.sequences.chains import ORIENTATIONS, UNKNOWN, chains, decoded_backups, link_backups
-from analyses.sequences.sequences import count_different, runs_of
+from analyses.sequences.logs import runs_of
+from analyses.sequences.sequences import count_different
 from replay.log.event_log import EventLog
 
 COLUMNS = ("event", "state", "next_state", "action", "cause")

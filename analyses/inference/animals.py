@@ -25,8 +25,9 @@ from analyses.inference.moves import (
 )
 from analyses.inference.replayed import Places, Replayed, conditions_by_reward, given_conditions
 from analyses.sequences import RECORDED
+from analyses.sequences.logs import Columns, Logged, log_of, of_run, runs_of
 from analyses.sequences.reactivations import reactivations_by_run
-from analyses.sequences.sequences import Columns, Lists, Logged, log_of, of_run, runs_of
+from analyses.sequences.sequences import Lists
 from analyses.sequences.track import Track, graph_of_log
 from replay.checks import check_column
 from replay.checks.arrays import Bools, Int32s

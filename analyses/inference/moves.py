@@ -25,7 +25,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from analyses.findings.priors import Parameter
-from analyses.sequences.sequences import Columns
+from analyses.sequences.logs import Columns
 from replay.checks import check_all, check_column, check_table
 from replay.checks.arrays import Bools, Floats, Int32s, Ints
 from replay.log.backups import PHASES

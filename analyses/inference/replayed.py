@@ -17,8 +17,9 @@ from numpy.typing import NDArray
 
 from analyses.inference.moves import Headings, nearest_states
 from analyses.sequences import RECORDED
+from analyses.sequences.logs import Columns
 from analyses.sequences.place_sequences import headings_along, runs_along
-from analyses.sequences.sequences import Columns, Lists
+from analyses.sequences.sequences import Lists
 from analyses.sequences.track import Track
 from replay.checks import check_all, check_column, check_table
 from replay.checks.arrays import Bools, Floats, Int32s, Ints

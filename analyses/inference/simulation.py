@@ -23,8 +23,9 @@ from analyses.findings.priors import Parameter
 from analyses.inference.animals import ReplayingAnimal
 from analyses.inference.moves import differ_from_before, in_described_states, scaled
 from analyses.inference.replayed import Replayed
+from analyses.sequences.logs import Columns
 from analyses.sequences.reactivations import reactivated_by, reactivations_by_run
-from analyses.sequences.sequences import Columns, Lists
+from analyses.sequences.sequences import Lists
 from analyses.sequences.track import graph_of_log
 from replay.checks.arrays import Int32s, Ints
 from replay.learners import find_learner

@@ -18,9 +18,10 @@ from analyses.sequences import Detection
 from analyses.sequences.chains import chains, link_backups
 from analyses.sequences.classification import classified
 from analyses.sequences.experience import Experience
+from analyses.sequences.logs import Columns, runs_of
 from analyses.sequences.place_sequences import NOVELTIES, classified_places, runs_along
 from analyses.sequences.reactivations import reactivated_by, reactivations_by_run
-from analyses.sequences.sequences import Columns, Lists, Sequences, runs_of
+from analyses.sequences.sequences import Lists, Sequences
 from analyses.sequences.track import Track, closed_edges, graph_of_task
 from replay.checks import (
     check_cells,

@@ -41,8 +41,9 @@ from analyses.measures.replays import (
     paths,
     rows,
 )
+from analyses.sequences.logs import Columns
 from analyses.sequences.place_sequences import runs_along
-from analyses.sequences.sequences import Columns, Lists
+from analyses.sequences.sequences import Lists
 from analyses.sequences.track import Track, graph_of_task
 from replay.checks.arrays import Floats, Ints
 

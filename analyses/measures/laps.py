@@ -10,7 +10,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from analyses.measures.replays import PAUSES
-from analyses.sequences.sequences import Columns
+from analyses.sequences.logs import Columns
 from replay.checks import check_column, check_table
 from replay.checks.arrays import Ints
 

@@ -16,7 +16,7 @@ from analyses.plots.style import label
 from analyses.recordings.basics.binned_track import BinnedTrack, linearise
 from analyses.recordings.prepare.event_evidence import Evidence, likely_path
 from analyses.sequences.experience import Experience, experienced_pieces
-from analyses.sequences.sequences import of_run
+from analyses.sequences.logs import of_run
 from analyses.tables import KINDS
 from replay.checks import check_choice, check_column, check_table
 from replay.checks.arrays import Bools, Floats, Ints

@@ -19,7 +19,8 @@ from analyses.recordings.prepare.event_evidence import Evidence
 from analyses.sequences.chains import REVERSE, UNKNOWN, Chains, chains, link_backups
 from analyses.sequences.classification import classified
 from analyses.sequences.experience import Experience, ExperiencedPiece
-from analyses.sequences.sequences import SHARED, Columns, Lists, of_run
+from analyses.sequences.logs import SHARED, Columns, of_run
+from analyses.sequences.sequences import Lists
 from replay.checks.arrays import Bools, Int32s, Ints
 from replay.log.event_log import EventLog
 from replay.log.worlds import ClosedMoves

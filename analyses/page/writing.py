@@ -27,7 +27,7 @@ from analyses.page.decoded import (
 from analyses.page.runs import ShownRun, model_run
 from analyses.page.worlds import describe_world, pack
 from analyses.plots.style import END_COLOUR, kind_colour, label
-from analyses.sequences.sequences import Logged, runs_of
+from analyses.sequences.logs import Logged, runs_of
 from analyses.tables import KINDS
 from replay.checks import check_flag, check_list, check_text, check_whole, shown
 from replay.checks.arrays import Bools, Ints

@@ -24,7 +24,8 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from analyses.sequences.sequences import Columns, Lists, whole_columns
+from analyses.sequences.logs import Columns, whole_columns
+from analyses.sequences.sequences import Lists
 from replay.checks import (
     MOST_STATES,
     check_array,

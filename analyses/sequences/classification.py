@@ -38,18 +38,9 @@ from analyses.sequences.chains import (
 )
 from analyses.sequences.experience import Experience
 from analyses.sequences.kinds import CHAIN_DIRECTIONS, CHAIN_NOVELTIES, classify_chains
+from analyses.sequences.logs import Columns, Logged, log_of, of_run, rows_by_run, runs_of
 from analyses.sequences.place_sequences import count_place_sequences, note_difference
-from analyses.sequences.sequences import (
-    Columns,
-    Lists,
-    Logged,
-    Sequences,
-    composition_columns,
-    log_of,
-    of_run,
-    rows_by_run,
-    runs_of,
-)
+from analyses.sequences.sequences import Lists, Sequences, composition_columns
 from analyses.tables import KINDS
 from replay.checks import check_table, known_arguments
 from replay.log.backups import PHASES

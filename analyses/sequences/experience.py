@@ -18,7 +18,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from analyses.sequences.ends import LatestEnds, second_ends
-from analyses.sequences.sequences import Columns, whole_columns
+from analyses.sequences.logs import Columns, whole_columns
 from analyses.sequences.suffix_automaton import (
     GrowingAutomaton,
     SuffixAutomaton,

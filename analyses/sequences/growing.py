@@ -24,7 +24,7 @@ from analyses.sequences.kinds import (
     REVERSE_EPISODE,
     classify_chains,
 )
-from analyses.sequences.sequences import Columns, whole_columns
+from analyses.sequences.logs import Columns, whole_columns
 from analyses.sequences.suffix_automaton import SuffixAutomaton, appended, prepended, relocated
 from replay.checks import check_flag
 from replay.checks.arrays import Int32s, Ints

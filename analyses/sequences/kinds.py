@@ -8,7 +8,7 @@ import numpy as np
 
 from analyses.sequences.chains import REVERSE, UNKNOWN, Chains
 from analyses.sequences.experience import Experience, stitch
-from analyses.sequences.sequences import Columns
+from analyses.sequences.logs import Columns
 from analyses.sequences.suffix_automaton import SuffixAutomaton
 from analyses.tables import KINDS
 from replay.checks.arrays import Int32s, Ints

@@ -19,7 +19,8 @@ from numpy.typing import NDArray
 from analyses.sequences.chains import chains, link_backups
 from analyses.sequences.classification import classified, classify
 from analyses.sequences.experience import Experience
-from analyses.sequences.sequences import Lists, log_of, of_run, runs_of
+from analyses.sequences.logs import log_of, of_run, runs_of
+from analyses.sequences.sequences import Lists
 from replay.checks import check_table, check_whole, shown
 from replay.log.event_log import EventLog
 from replay.log.schema import to_frame

@@ -60,17 +60,9 @@ from analyses.sequences.kinds import (
     NOVEL_PATH,
     REVERSE_EPISODE,
 )
+from analyses.sequences.logs import Columns, Logged, log_of, of_run, runs_of
 from analyses.sequences.reactivations import reactivations_by_run
-from analyses.sequences.sequences import (
-    Columns,
-    Lists,
-    Logged,
-    Sequences,
-    composition_columns,
-    log_of,
-    of_run,
-    runs_of,
-)
+from analyses.sequences.sequences import Lists, Sequences, composition_columns
 from analyses.sequences.track import Track, graph_of_log
 from analyses.tables import KINDS
 from replay.checks import known_arguments

@@ -18,7 +18,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from analyses.sequences.chains import decoded_paths
-from analyses.sequences.sequences import Columns, of_run, rows_by_run, runs_of
+from analyses.sequences.logs import Columns, of_run, rows_by_run, runs_of
 from replay.checks import check_table, shown
 from replay.checks.arrays import Int32s, Ints
 from replay.jit import kernel

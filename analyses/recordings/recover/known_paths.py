@@ -12,8 +12,8 @@ from numpy.typing import ArrayLike
 from analyses.recordings.decide.conclusions import kinds_on_lines
 from analyses.recordings.recover.unfolding import MISSED, NOVEL, REPLAYED
 from analyses.sequences import Detection
+from analyses.sequences.logs import Columns
 from analyses.sequences.place_sequences import place_sequences
-from analyses.sequences.sequences import Columns
 from analyses.sequences.track import graph_of_log
 from replay.checks import check_choice, check_number, check_whole, typed
 from replay.checks.arrays import Ints

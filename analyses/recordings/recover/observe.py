@@ -47,8 +47,8 @@ from analyses.recordings.recover.cells import (
     run_course,
     swept_spikes,
 )
+from analyses.sequences.logs import runs_of
 from analyses.sequences.reactivations import reactivations
-from analyses.sequences.sequences import runs_of
 from analyses.sequences.track import graph_of_log
 from replay.checks import check_number, check_whole
 from replay.checks.arrays import Ints

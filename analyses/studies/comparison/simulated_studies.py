@@ -22,7 +22,7 @@ from analyses.jobs.study import Piece, Runner
 from analyses.measures import STATISTICS
 from analyses.measures.animals import replays_by_jump
 from analyses.sequences import Detection
-from analyses.sequences.sequences import Columns
+from analyses.sequences.logs import Columns
 from analyses.sequences.track import graph_of_task
 from analyses.studies.comparison import DRAWS_OF_PIECE, Comparison, n_simulated, stored_studies
 from replay.checks.arrays import Floats
