@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from analyses.sequences.chains import decoded_backups as decoded_backups
     from analyses.sequences.classification import classify as classify
     from analyses.sequences.classification import classify_paths as classify_paths
-    from analyses.sequences.pauses import kinds_in_places as kinds_in_places
+    from analyses.sequences.events import kinds_in_places as kinds_in_places
     from analyses.sequences.place_sequences import place_sequences as place_sequences
     from analyses.studies.comparison.compare_accounts import compare as compare
     from analyses.studies.explanation.explain import explain as explain

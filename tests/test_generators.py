@@ -8,8 +8,8 @@ import pandas as pd
 import pytest
 
 from analyses import classify, place_sequences
+from analyses.sequences.events import longest_event, replayed_moves
 from analyses.sequences.growing import chain_kinds
-from analyses.sequences.pauses import longest_event, replayed_moves
 from analyses.sequences.place_sequences import Detection
 from analyses.sequences.reactivations import reactivations
 from analyses.studies.brea_2018 import plan_reproduction

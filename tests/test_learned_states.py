@@ -6,7 +6,7 @@ import pandas as pd
 import pytest
 
 from analyses.sequences.classification import classify
-from analyses.sequences.pauses import kinds_in_places
+from analyses.sequences.events import kinds_in_places
 from analyses.studies import learned_states
 from analyses.studies.encoder_figures import kinds_in_codes_figure, learned_states_figure
 from analyses.studies.learned_states import STUDY, act_in_maze

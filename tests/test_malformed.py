@@ -41,8 +41,8 @@ from analyses.jobs.results import Results
 from analyses.jobs.workers import n_processes
 from analyses.recordings.readers import read_recording
 from analyses.recordings.readers.track_graphs import read_track
+from analyses.sequences.events import replayed_moves
 from analyses.sequences.growing import chain_kinds
-from analyses.sequences.pauses import replayed_moves
 from analyses.studies.pages import page_of_folders
 from replay import LEARNERS, MDP, EventLog
 from replay.checks import shown

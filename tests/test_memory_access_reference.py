@@ -15,7 +15,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from analyses.sequences.pauses import find_segments
+from analyses.sequences.segments import find_segments
 from replay import feed
 from replay.worlds.mazes import open_maze, two_way_track
 

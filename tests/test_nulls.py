@@ -15,8 +15,8 @@ from replay_tables import make_task, null_test, permutation_test, random_pairs, 
 
 from analyses.measures import STATISTICS
 from analyses.measures.chance import distinct, padded, random_edges, random_walks, shuffled_order
-from analyses.sequences.pauses import find_segments
 from analyses.sequences.place_sequences import Detection
+from analyses.sequences.segments import find_segments
 from analyses.sequences.sequences import Lists
 
 REFERENCE = Path(__file__).parent / "reference"

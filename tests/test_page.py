@@ -21,7 +21,7 @@ from analyses.recordings.basics.arena import arena_graph, world_of
 from analyses.recordings.basics.binned_track import cut_track
 from analyses.recordings.prepare.event_evidence import EVIDENCE, Evidence, likely_path
 from analyses.recordings.readers.track_graphs import draw_track
-from analyses.sequences.pauses import replayed_moves
+from analyses.sequences.events import replayed_moves
 from analyses.studies.pages import DecodedResults, page_of_folders, read_decoded
 from analyses.tables import KINDS
 from replay.files import write_checksums

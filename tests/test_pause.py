@@ -19,12 +19,8 @@ from analyses.cli import app
 from analyses.plots.film import animate_pause, pause_frames, write_film
 from analyses.plots.style import kind_colour
 from analyses.sequences.classification import classify
-from analyses.sequences.pauses import (
-    find_segments,
-    longest_event,
-    replayed_moves,
-    segments_per_episode,
-)
+from analyses.sequences.events import longest_event, replayed_moves
+from analyses.sequences.segments import find_segments, segments_per_episode
 from analyses.studies.brea_2018 import world_of_log
 from replay import simulate
 from replay.experiments import EXPERIMENTS

@@ -21,8 +21,8 @@ from analyses.plots.mdps import (
 )
 from analyses.plots.panels import NEW, add_note, drawing, own_figure
 from analyses.plots.style import COLUMN_WIDTH, INCH, count_range, kind_colour, label
+from analyses.sequences.events import longest_event, replayed_moves
 from analyses.sequences.logs import SHARED, Logged, log_of
-from analyses.sequences.pauses import longest_event, replayed_moves
 from analyses.tables import KINDS, in_order
 from replay.checks import check_number
 from replay.checks.arrays import Floats, Ints

@@ -32,8 +32,8 @@ from analyses.plots.events import (
 )
 from analyses.plots.mdps import draw_scale_bar, maze_cell_size, plot_mdp, state_positions
 from analyses.plots.style import figure_style, label
+from analyses.sequences.events import longest_event, replayed_moves
 from analyses.sequences.logs import Logged, log_of
-from analyses.sequences.pauses import longest_event, replayed_moves
 from analyses.tables import KINDS, in_order
 from replay.checks import typed
 from replay.checks.arrays import Floats

@@ -33,7 +33,7 @@ from analyses.plots.style import (
     kind_colour,
     label,
 )
-from analyses.sequences.pauses import replayed_moves
+from analyses.sequences.events import replayed_moves
 from analyses.tables import LEARNER_ORDER, in_order
 from replay.checks import check_table
 from replay.learners import LEARNERS, find_learner

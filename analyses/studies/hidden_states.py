@@ -28,7 +28,7 @@ from analyses.intervals import mean_interval
 from analyses.jobs.results import Results
 from analyses.jobs.study import Piece, Shown, SizedPlan, Study, drawn, sized
 from analyses.measures.reward_rate import baselines_of
-from analyses.sequences.pauses import kinds_in_places
+from analyses.sequences.events import kinds_in_places
 from analyses.studies.learned_states import kind_shares, seed_of
 from replay.checks.arrays import Floats
 from replay.encoders import Encoder, KMeans, LastObservations, StateMerging

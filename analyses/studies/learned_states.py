@@ -23,7 +23,7 @@ from analyses.intervals import mean_interval
 from analyses.jobs.results import Results
 from analyses.jobs.study import Piece, Shown, SizedPlan, Study, drawn, sized
 from analyses.measures.reward_rate import baselines_of
-from analyses.sequences.pauses import kinds_in_places
+from analyses.sequences.events import kinds_in_places
 from replay.checks import check_choice
 from replay.encoders import Encoder, KMeans, PredictiveStates, RandomProjections, SlowFeatures
 from replay.simulation import Run, simulate

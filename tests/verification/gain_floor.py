@@ -23,7 +23,7 @@ from analyses.cli.studies import run_file
 from analyses.intervals import mean_interval
 from analyses.jobs.results import Results
 from analyses.jobs.study import Piece, Shown, SizedPlan, Study, sized
-from analyses.sequences.pauses import find_segments, segments_per_episode
+from analyses.sequences.segments import find_segments, segments_per_episode
 from replay.checks import check_choice
 from replay.learners import find_learner
 from replay.log.event_log import EventLog

@@ -23,7 +23,7 @@ from plain_memory_access import simulate_plainly
 
 from analyses.jobs.run import run
 from analyses.jobs.study import SizedPlan
-from analyses.sequences.pauses import find_segments, segments_per_episode
+from analyses.sequences.segments import find_segments, segments_per_episode
 from replay.worlds.mazes import two_way_track
 
 pytestmark = pytest.mark.slow

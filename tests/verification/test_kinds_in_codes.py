@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from analyses.sequences.pauses import kinds_in_places
+from analyses.sequences.events import kinds_in_places
 from replay import from_ascii, random_maze, simulate
 from replay.encoders import PredictiveStates, StateMerging
 from replay.worlds.mdp import MDP

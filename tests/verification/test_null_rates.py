@@ -32,8 +32,8 @@ from scipy import stats
 from analyses.measures import STATISTICS, Replays
 from analyses.measures.animals import chance_above, over_animals
 from analyses.measures.chance import padded, random_edges, random_walks, shuffled_order
-from analyses.sequences.pauses import find_segments
 from analyses.sequences.place_sequences import Detection, runs_along
+from analyses.sequences.segments import find_segments
 from analyses.sequences.sequences import Lists
 from analyses.sequences.track import Track, graph_of_task
 

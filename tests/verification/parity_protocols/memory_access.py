@@ -3,7 +3,7 @@
 The protocols are those of the authors' published scripts: a linear track run in both directions,
 the same track with a reward that is drawn for each lap, an open maze with random starts, a T-maze
 with reward in one arm, and a track with a remembered shock at its end. Their rule finds the
-sequences (:mod:`analyses.sequences.pauses`). Their test of significance rejects none of the
+sequences (:mod:`analyses.sequences.segments`). Their test of significance rejects none of the
 sequences found by this rule, so it is left out.
 
 References
@@ -25,7 +25,7 @@ from laps import LapProtocol, run_laps, steady_reward
 from numpy.typing import NDArray
 from scipy.sparse.csgraph import shortest_path
 
-from analyses.sequences.pauses import find_segments
+from analyses.sequences.segments import find_segments
 from replay.learners import find_learner
 from replay.learners.contract import Pause, Sizes
 from replay.learners.ranges import likeliest_outcomes
