@@ -41,7 +41,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Hashable, Mapping
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import MISSING, dataclass, field, fields, replace
 from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
@@ -298,7 +298,7 @@ class Direction(Published):
     sign: float
     p_value: float
     n_units: float
-    unit_of_n: str
+    unit_of_n: str = "animal"
 
     def likelihood(self, studies: Studies, scoring: Scoring = USUAL) -> Floats:
         """Compute the probability that a study with the published units finds such an effect."""
@@ -399,7 +399,14 @@ class Null(Published):
         return 0.0, self.excluded_low, self.excluded_high
 
 
-_RECORDS: dict[str, type[Published]] = {each.kind: each for each in (Count, Value, Direction, Null)}
+RECORDS: dict[str, type[Published]] = {each.kind: each for each in (Count, Value, Direction, Null)}
+"""Likelihood of a finding -> the record of its result."""
+
+
+def columns_of(record: type[Published]) -> dict[str, bool]:
+    """Name the columns of findings that a record reads, and say whether it needs them."""
+    own = fields(record)[len(fields(Published)) :]
+    return {each.name: each.default is MISSING for each in own}
 
 
 def published(finding: Mapping[Hashable, Any]) -> Published:
@@ -412,9 +419,9 @@ def published(finding: Mapping[Hashable, Any]) -> Published:
     >>> published(row.to_dict())
     Count(low=0.0, high=1.0, is_share=True, successes=842.0, trials=1719.0)
     """
-    record, statistic = _RECORDS[finding["likelihood"]], STATISTICS[finding["statistic"]]
+    record, statistic = RECORDS[finding["likelihood"]], STATISTICS[finding["statistic"]]
     low, high = (0.0, 1.0) if statistic.is_share else statistic.span
-    own = (finding[each.name] for each in fields(record)[len(fields(Published)) :])
+    own = (finding[column] for column in columns_of(record))
     return record(low, high, *own, is_share=statistic.is_share)
 
 

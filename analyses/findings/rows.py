@@ -14,18 +14,16 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from analyses.findings.evidence import RECORDS, columns_of
 from analyses.measures import STATISTICS
 from replay.checks import check_all, check_table, shown, unknown_name
 from replay.checks.arrays import Floats
 from replay.files import check_path, read_file
 
-LIKELIHOODS = {
-    "count": ("successes", "trials"),
-    "value": ("value", "standard_error"),
-    "direction": ("sign", "p_value", "n_units"),
-    "null": ("excluded_low", "excluded_high"),
-    "none": (),
-}
+LIKELIHOODS: dict[str, tuple[str, ...]] = {
+    kind: tuple(column for column, is_needed in columns_of(record).items() if is_needed)
+    for kind, record in RECORDS.items()
+} | {"none": ()}
 """How a finding is compared with a model -> the columns that this needs."""
 
 UNITS_OF_N = ("animal", "session", "pause", "event")
@@ -57,14 +55,16 @@ FINDING_COLUMNS = (
     *("contradicts", "why_not"),
 )
 
+_ABOVE_0 = 1e-300  # the least number that counts as above 0
+
 _LIMITS: dict[str, tuple[float, float, bool]] = {
     "year": (1901, 2099, True),
     "value": (-np.inf, np.inf, False),
     "successes": (0, np.inf, True),
     "trials": (1, np.inf, True),
-    "standard_error": (1e-12, np.inf, False),
+    "standard_error": (_ABOVE_0, np.inf, False),
     "sign": (-1, 1, True),
-    "p_value": (1e-300, 1, False),
+    "p_value": (_ABOVE_0, 1, False),
     "excluded_low": (-np.inf, np.inf, False),
     "excluded_high": (-np.inf, np.inf, False),
     "chance": (0, 1, False),
@@ -73,7 +73,7 @@ _LIMITS: dict[str, tuple[float, float, bool]] = {
     "n_events": (1, np.inf, True),
     "min_length": (2, np.inf, True),
     "min_distance_cm": (0, np.inf, False),
-    "largest_jump_cm": (1e-12, np.inf, False),
+    "largest_jump_cm": (_ABOVE_0, np.inf, False),
     "min_extent_cm": (0, np.inf, False),
     "min_correlation": (0, 1, False),
 }
@@ -125,11 +125,8 @@ def read_rows(path: str | Path) -> pd.DataFrame:
                 f"{path} must have {len(header)} fields in each row, like its first line; row "
                 f"{number} has {len(row)}."
             )
-    table = pd.read_csv(
-        io.StringIO(text), keep_default_na=False, na_values=[""], dtype=dict.fromkeys(_TEXTS, str)
-    )
-    # pandas leaves blank lines out, which count in the numbers of rows.
-    return table.set_axis(pd.Index(list(rows)) if len(rows) == len(table) else table.index + 2)
+    table = pd.DataFrame([*rows.values()], index=[*rows], columns=header, dtype=object)
+    return table.replace("", None)
 
 
 def typed_rows(table: pd.DataFrame, name: str) -> pd.DataFrame:
@@ -236,7 +233,7 @@ def _problem(row: Any) -> str | None:
         if np.isnan(value) or (low <= value <= high and not (is_whole and value % 1)):
             continue
         ends = f" from {low:g} to {high:g}" if np.isfinite(high) else f" of {low:g} or more"
-        if low in (1e-12, 1e-300):  # which stand for any number above 0
+        if low == _ABOVE_0:
             ends = " above 0" + (f", up to {high:g}" if np.isfinite(high) else "")
         return f"{column} must be {'a whole' if is_whole else 'a'} number{ends}, got {value:g}."
     return _problem_of_likelihood(row)

@@ -40,8 +40,9 @@ _STUDIES = "studies.parquet"
 _STEM = re.compile(r"\w[\w .-]{0,79}")
 
 Accounts = Iterable[str] | Mapping[str, Account | str]
-_Named = TypeVar("_Named")
 """Names in ``ACCOUNTS``; or your own accounts or such names, by name."""
+
+_Named = TypeVar("_Named")
 
 DRAWS_OF_PIECE = 64
 _MOST_ANIMALS = 8  # of a simulated study, which are simulated in each draw
