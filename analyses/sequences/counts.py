@@ -15,7 +15,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from analyses.sequences.experience import Experience
-from analyses.sequences.growing import ACROSS, WITHIN, ChainKinds, GrowingChains, run_back
+from analyses.sequences.growing import ACROSS, WITHIN, ChainKinds, GrowingChains
+from analyses.sequences.run_backwards import run_back
 from analyses.tables import KINDS
 from replay.checks import check_whole
 from replay.checks.arrays import Ints

@@ -76,6 +76,16 @@ class ChainKinds(NamedTuple):
     # both
     scope: NDArray[np.uint8]
 
+    @classmethod
+    def room(cls, n_chains: int) -> ChainKinds:
+        """Make room for chains that a kernel will list."""
+        types = (np.int64, np.int32, np.int8, np.uint8)
+        return cls(*(uninitialised(n_chains, each) for each in types))
+
+    def only(self, chosen: Any) -> ChainKinds:
+        """Choose some of the chains."""
+        return ChainKinds(*(column[chosen] for column in self))
+
 
 def chain_kinds(
     steps: Columns | Experience, backups: Columns, *, across_events: bool = False
@@ -91,7 +101,7 @@ def chain_kinds(
         raise ValueError("The column 'step' of backups must not descend: sort backups by it.")
     experience = steps if isinstance(steps, Experience) else Experience(steps)
     kinds = GrowingChains().extend(experience, rows, event)
-    return _only(kinds, kinds.scope & scope > 0)
+    return kinds.only(kinds.scope & scope > 0)
 
 
 def backup_rows(backups: Columns) -> tuple[NDArray[np.void], Ints]:
@@ -135,11 +145,11 @@ class GrowingChains:
         n_open, n = self.n_open, self.n_open + len(backups)
         across, within = uninitialised(n, _CHAIN), uninitialised(n, _CHAIN)
         across[:n_open] = self._open
-        wrong, is_late, any_decoded = _follow(
+        wrong, any_decoded = _follow(
             experience.automaton, experience.pairs, experience.step, backups, event,
             first_row, self._rows, across, within,
         )  # fmt: skip
-        if is_late:
+        if wrong >= 0 and backups["cause"][wrong] >= first_row + wrong:
             raise ValueError(
                 f"A cause must be an earlier row of the run's backups; row {first_row + wrong} "
                 f"names row {backups['cause'][wrong]}."
@@ -161,19 +171,9 @@ class GrowingChains:
             found = chains(links._replace(is_leaf=links.is_leaf & (columns["action"] < 0)))
             limit = experience.moves_by(columns["step"][found.rows[found.offset[:-1]]])
             decoded = classify_chains(experience, columns, found, limit).kind
-        kinds = _room(2 * n)  # each backup may end one chain within its event, and one across
+        kinds = ChainKinds.room(2 * n)  # each backup may end one within its event, and one across
         n_chains = _list_kinds(across, within, decoded, kinds)
-        return _only(kinds, slice(n_chains))
-
-
-def _room(n_chains: int) -> ChainKinds:
-    types = (np.int64, np.int32, np.int8, np.uint8)
-    return ChainKinds(*(uninitialised(n_chains, each) for each in types))
-
-
-def _only(kinds: ChainKinds, chosen: Any) -> ChainKinds:
-    columns: Any = kinds
-    return ChainKinds(*(column[chosen] for column in columns))
+        return kinds.only(slice(n_chains))
 
 
 def _refuse(rows: Ints, lost: int, first_row: int) -> None:
@@ -228,11 +228,11 @@ def _follow(
     open_rows: Ints,
     across: NDArray[np.void],
     within: NDArray[np.void],
-) -> tuple[int, bool, bool]:
+) -> tuple[int, bool]:
     """Link each backup to its cause, and follow the path up to it in the index of experience.
 
-    Returns a row whose cause is not an earlier row or is unknown, or -1; whether it is not an
-    earlier row; and whether any backup is decoded.
+    Returns a row whose cause is not an earlier row or is unknown, or -1; and whether any backup is
+    decoded.
     """
     n_open = len(open_rows)
     # The index has grown since the last block, and may have split the nodes of open chains.
@@ -259,11 +259,10 @@ def _follow(
             begin, last = place, number
         before = -1
         if cause >= 0:
-            if cause >= first_row + i:
-                return i, True, False
-            before = _place_of(cause, first_row, open_rows)
+            if cause < first_row + i:
+                before = _place_of(cause, first_row, open_rows)
             if before < 0:
-                return i, False, False
+                return i, False
         chain = across[place]
         chain["state"], chain["next_state"] = state, next_state
         chain["fits"], chain["ends"], chain["differs"] = 0, 0, False
@@ -278,6 +277,10 @@ def _follow(
         is_same_event = before >= begin
         if event is not None:  # those of a user need not be in one piece
             is_same_event = before >= n_open and event[before - n_open] == number
+        # The chain across events continues that of its cause, wherever this lies; the chain within
+        # this event only if the cause lies in it too. Both are one, kept in `across`, until a cause
+        # lies in an earlier event: then that within the event begins anew, in `within`, and from
+        # there each of the two is followed by itself. Where neither continues, they are one again.
         if before < 0 or (decoded and not is_same_event):
             fitting_before, fitting_within = 0, 0
         else:
@@ -309,7 +312,7 @@ def _follow(
             _continue(automaton, pairs, within, before, place, fitting_within, move)
         elif chain["differs"]:
             _begin(within[place], row["step"], n_moves, fitting, alone)
-    return -1, False, any_decoded
+    return -1, any_decoded
 
 
 @inlined
@@ -389,79 +392,4 @@ def _list_kinds(
             kinds.kind[n_chains] = kind
             kinds.scope[n_chains] = scope if across[place]["differs"] else ends
             n_chains += 1
-    return n_chains
-
-
-def run_back(
-    backups: NDArray[np.void],
-    first_row: int,
-    steps: NDArray[np.void],
-    first_step: int,
-    unfinished: NDArray[np.void],
-) -> ChainKinds | None:
-    """Classify the chains of a block in which each event is the last episode run backwards.
-
-    To know such chains takes no index of experience: each is a contiguous piece of the episode that
-    just ended, or of the one in progress, whose steps are in this block or, before it, in
-    `unfinished`. Returns None if any backup is something else.
-    """
-    kinds = _room(len(backups))
-    n_chains = _run_back(backups, first_row, steps, first_step, unfinished, kinds)
-    return None if n_chains < 0 else _only(kinds, slice(n_chains))
-
-
-@inlined
-def _is_bump(row: Any) -> bool:
-    is_bump: bool = row["state"] == row["next_state"]
-    return is_bump
-
-
-@loop_kernel
-def _run_back(
-    backups: NDArray[np.void],
-    first_row: int,
-    steps: NDArray[np.void],
-    first_step: int,
-    unfinished: NDArray[np.void],
-    kinds: ChainKinds,
-) -> int:
-    """Compare each backup with the move before the one of the last; return -1 at a difference."""
-    n_chains, before, place, newest, length, fits_forward = 0, -1, 0, 0, 0, False
-    step, phase = -1, -1
-    for i in range(len(backups)):
-        row = backups[i]
-        state, next_state = row["state"], row["next_state"]
-        if row["phase"] < STEP or row["action"] < 0 or row["step"] < first_step:
-            return -1
-        if row["step"] != step or row["phase"] != phase:
-            step, phase = row["step"], row["phase"]
-            newest = step - first_step
-            before, place = -1, newest + 1
-        if _is_bump(row):
-            continue
-        cause = row["cause"] - first_row if row["cause"] >= 0 else -1
-        if before >= 0 and cause == before:
-            length += 1
-            fits_forward = fits_forward and state == backups[before]["next_state"]
-        else:
-            if row["cause"] >= 0 and not (0 <= cause < i and _is_bump(backups[cause])):
-                return -1
-            length, fits_forward = 2, True
-            kinds.step[n_chains] = step
-            kinds.scope[n_chains] = WITHIN | ACROSS
-            n_chains += 1
-        kinds.length[n_chains - 1] = length
-        kinds.kind[n_chains - 1] = AMBIGUOUS if fits_forward and length > 2 else REVERSE_EPISODE
-        before = i
-        while True:  # back to the next step that was no bump
-            place -= 1
-            if place + len(unfinished) < 0:
-                return -1
-            made = steps[place] if place >= 0 else unfinished[place + len(unfinished)]
-            if place < newest and (made["terminated"] or made["truncated"]):
-                return -1
-            if not _is_bump(made):
-                break
-        if made["state"] != state or made["next_state"] != next_state:
-            return -1
     return n_chains
