@@ -7,7 +7,7 @@ from replay.version import __version__ as __version__
 
 if TYPE_CHECKING:
     from analyses import plots as plots
-    from analyses.inference.likelihood import explain_backups as explain_backups
+    from analyses.inference.backups import explain_backups as explain_backups
     from analyses.measures import STATISTICS as STATISTICS
     from analyses.recordings.readers import read_recording as read_recording
     from analyses.sequences.chains import decoded_backups as decoded_backups

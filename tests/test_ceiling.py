@@ -58,13 +58,13 @@ def others():
 
 
 def test_what_is_known_of_beginnings(seen, others, places):
-    values, chosen, owner = likelihood._beginnings(seen, others, places)
+    values, chosen, owner = likelihood._beginnings(seen, others, places, leaves_self_out=False)
     assert chosen.tolist() == [2, 2, 0, 4]
     assert owner.tolist() == [0, 1, 2, 3]
     begun = np.log(np.array([1, 0, 2, 0, 0]) + 1 / 5)
     assert values[:, :, 0] == pytest.approx(np.tile(begun, (4, 1)))
     by_others = [[1, 0, 1, 0, 1], [1, 0, 1, 0, 1], [0, 0, 2, 0, 1], [1, 0, 2, 0, 0]]
-    alone = likelihood._beginnings(seen, seen, places)[0]
+    alone = likelihood._beginnings(seen, seen, places, leaves_self_out=True)[0]
     assert alone[:, :, 0] == pytest.approx(np.log(np.array(by_others) + 1 / 5))
 
     from_animal = [[0, 1, 2, 2, 3], [2, 1, 2, 0, 3], [3, 3, 3, 3, 3], [2, 1, 2, 0, 3]]
@@ -113,7 +113,9 @@ CHOSEN = [0, 0, 3, 0, 2, 3, 0, 3, 3]  # 3: to stop
 @pytest.mark.parametrize("kind", [0, 1], ids=["others", "itself"])
 def test_what_is_known_of_continuations(seen, others, places, kind):
     base = (others, seen)[kind]
-    values, chosen, owner = likelihood._continuations(seen, base, places)
+    values, chosen, owner = likelihood._continuations(
+        seen, base, places, leaves_self_out=kind == 1
+    )
     assert chosen.tolist() == CHOSEN
     assert owner.tolist() == [0, 0, 0, 1, 1, 1, 2, 2, 3]
     expected = np.zeros((9, 4, 14))

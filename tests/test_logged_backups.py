@@ -5,14 +5,14 @@ import pytest
 from scipy.integrate import quad
 from scipy.stats import spearmanr
 
-from analyses.inference import likelihood
-from analyses.inference.likelihood import explain_backups
+from analyses.inference import backups
+from analyses.inference.backups import explain_backups
 
 
 def test_the_evidence_by_hand(monkeypatch):
     """One power and one lapse: two backups among three candidates and two."""
-    monkeypatch.setattr(likelihood, "_POWERS", np.array([2.0]))
-    monkeypatch.setattr(likelihood, "_LAPSES", np.array([0.1]))
+    monkeypatch.setattr(backups, "_POWERS", np.array([2.0]))
+    monkeypatch.setattr(backups, "_LAPSES", np.array([0.1]))
     found = explain_backups([2, 0], {"gain": [[1, 0, 2], [3, 1]]})
     expected = np.log2(0.9 * 4 / 5 + 0.1 / 3) + np.log2(0.9 * 9 / 10 + 0.1 / 2)
     assert found["bits"][0] == pytest.approx(expected / 2)

@@ -8,13 +8,6 @@ is a flexible model without a theory, which learns from the animal's own replay:
 there is to explain at all. The *walk* knows the track only. Both predict the path as it was
 decoded.
 
-Which priorities explain logged backups? Exact, for accounts that choose among candidates.
-
-A model's log, unlike a recording, says which backup was made, and its authors know among which
-candidates, and with which priorities. An account then gives each choice a probability, by a power
-of its priority: p(i) = (1 - lapse) priority_i ** power / sum_j priority_j ** power + lapse / n. A
-power needs no units; 0 is random choice, and a large one the choice of the greatest priority.
-
 References
 ----------
 .. [1] Rabiner (1989). https://doi.org/10.1109/5.18626
@@ -22,17 +15,15 @@ References
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from typing import NamedTuple
 
 import numpy as np
-import pandas as pd
 from numpy.typing import ArrayLike
 from scipy import sparse
 from scipy.optimize import minimize
-from scipy.special import logsumexp, softmax
+from scipy.special import logsumexp
 
 from analyses.inference.replayed import Places, Replayed
-from replay.checks import check_array, typed
 from replay.checks.arrays import Floats, Int32s, Ints
 
 _OF_TRACK, _OF_ALL_LAPS = 1.0, 5.0  # decisions that count as made before the simulated ones
@@ -42,21 +33,27 @@ _N_FOLDS = 5  # of laps
 _NEVER = -1e9  # the score of an option that does not exist
 Options = tuple[Floats, Ints, Ints]
 """Values of each option of each choice, the option chosen, and the sequence of each choice."""
-_POWERS = np.array([0.0, 0.25, 0.5, 0.75, 1.0, 1.5, 2.0, 3.0, 4.0, 6.0, 8.0, 16.0])
-_LAPSES = np.array([0.001, 0.01, 0.02, 0.05, 0.1, 0.2, 0.3, 0.5])
 
 
-class _Steps:
-    """The decisions of sequences: a beginning, moves, and a stop each, by lap."""
+class _Decisions(NamedTuple):
+    """The decisions of sequences: a beginning, moves, and a stop each."""
 
-    def __init__(self, replayed: Replayed, places: Places) -> None:
-        states = replayed.states
-        owner = states.owner
-        is_move = owner[1:] == owner[:-1]
-        here, there = states.flat[:-1][is_move], states.flat[1:][is_move]
-        self.lap, self.n = replayed.lap.astype(np.int64), len(replayed.lap)
-        self.first, self.last = states.first.astype(np.int64), states.last.astype(np.int64)
-        self.of_move, self.move = owner[1:][is_move], places.move[here, there].astype(np.int64)
+    lap: Ints  # of each sequence
+    first: Ints  # the place where it begins
+    last: Ints  # and where it stops
+    owner: Ints  # the sequence of each move
+    move: Ints  # the number of each move, a row of `Places.ends`
+
+
+def _decisions(replayed: Replayed, places: Places) -> _Decisions:
+    states = replayed.states
+    owner = states.owner
+    is_move = owner[1:] == owner[:-1]
+    here, there = states.flat[:-1][is_move], states.flat[1:][is_move]
+    numbers = (
+        replayed.lap, states.first, states.last, owner[1:][is_move], places.move[here, there]
+    )  # fmt: skip
+    return _Decisions(*(each.astype(np.int64) for each in numbers))
 
 
 def path_bits(
@@ -67,7 +64,7 @@ def path_bits(
     `simulated` is what an account replays. A share `wrong_places` of the animal's places may be any
     place instead of the one that was replayed.
     """
-    own, seen = _Steps(simulated, places), _Steps(replayed, places)
+    own = _decisions(simulated, places)
     n_laps, n_places, n_moves = len(places.goal), places.n_places, places.n_moves
     out = np.bincount(places.ends[:, 0], minlength=n_places)
     # Moves come first, then the stop in each place; a choice is made among those of one place.
@@ -75,7 +72,7 @@ def path_bits(
     even = np.asarray(1.0 / (1.0 + out[place_of]), dtype=np.float64)
 
     goes = np.zeros((n_laps, n_moves + n_places))
-    np.add.at(goes, (own.lap[own.of_move], own.move), 1.0)
+    np.add.at(goes, (own.lap[own.owner], own.move), 1.0)
     np.add.at(goes, (own.lap, n_moves + own.last), 1.0)
     starts = np.zeros((n_laps, n_places))
     np.add.at(starts, (own.lap, own.first), 1.0)
@@ -88,7 +85,8 @@ def path_bits(
     into = sparse.csr_array(
         (np.ones(n_moves), (places.ends[:, 1], np.arange(n_moves))), (n_places, n_moves)
     )
-    states, bits, lap = replayed.states, np.zeros(seen.n), seen.lap
+    states, lap = replayed.states, replayed.lap
+    bits = np.zeros(len(lap))
     at = start[lap]  # the probability of what was seen so far, and to be in each place
     for step in range(int(states.length.max(initial=0))):
         rows = np.flatnonzero(states.length > step)
@@ -116,11 +114,11 @@ def _smoothed(counts: Floats, group: Ints, even: Floats) -> Floats:
 
 def walk_bits(replayed: Replayed, places: Places) -> Floats:
     """Return log2 of the probability of each sequence under a walk along the track."""
-    seen = _Steps(replayed, places)
+    seen = _decisions(replayed, places)
     even = -np.log2(1.0 + np.bincount(places.ends[:, 0], minlength=places.n_places))
     bits = -np.log2(places.n_places) + even[seen.last]
     moved = even[places.ends[seen.move, 0]]
-    return np.asarray(bits + np.bincount(seen.of_move, moved, minlength=seen.n))
+    return np.asarray(bits + np.bincount(seen.owner, moved, minlength=len(bits)))
 
 
 def held_out_bits(bits: Floats, lap: Int32s) -> Floats:
@@ -146,17 +144,17 @@ def ceiling_bits(replayed: Replayed, places: Places) -> Floats:
     whether it leads back, nearer to the animal, or nearer to the place that paid most; beginnings
     likewise. It is fitted in four fifths of the laps and evaluated in the others.
     """
-    seen = _Steps(replayed, places)
     # Whole laps are held out: sequences of one lap resemble one another.
     fold = np.unique(replayed.lap, return_inverse=True)[1] % _N_FOLDS
-    found = np.empty(seen.n)
+    found = np.empty(len(fold))
     for one in np.unique(fold):
         held = fold == one
         train, test = (replayed.take(np.flatnonzero(rows)) for rows in (~held, held))
         total = np.zeros(len(test.lap))
         for options in (_beginnings, _continuations):
-            weights = _fitted(*options(train, train, places)[:2])
-            values, chosen, owner = options(test, train, places)
+            values, chosen, _ = options(train, train, places, leaves_self_out=True)
+            weights = _fitted(values, chosen)
+            values, chosen, owner = options(test, train, places, leaves_self_out=False)
             scores = values @ weights
             log_p = scores[np.arange(len(chosen)), chosen] - logsumexp(scores, axis=1)
             total += np.bincount(owner, log_p, minlength=len(test.lap)) / np.log(2)
@@ -182,13 +180,15 @@ def _fitted(values: Floats, chosen: Ints) -> Floats:
     return np.append(found.x, 1.0)
 
 
-def _beginnings(replayed: Replayed, base: Replayed, places: Places) -> Options:
-    """Describe every place as a possible beginning of each sequence."""
-    seen, n_places = _Steps(replayed, places), places.n_places
-    counts = _counts(base, places)[0]
-    own = np.zeros((seen.n, n_places))
-    if base is replayed:  # how often without the sequence itself
-        own[np.arange(seen.n), seen.first] = 1.0
+def _beginnings(
+    replayed: Replayed, base: Replayed, places: Places, *, leaves_self_out: bool
+) -> Options:
+    """Describe every place as a possible beginning of each sequence, counted in `base`."""
+    first, n_places = replayed.states.first.astype(np.int64), places.n_places
+    rows = np.arange(len(first))
+    counts = np.tile(np.bincount(base.states.first, minlength=n_places), (len(first), 1))
+    if leaves_self_out:
+        counts[rows, first] -= 1
     near = np.where(
         replayed.location[:, None] >= 0, places.distance[replayed.location], places.distance.max()
     )
@@ -197,19 +197,25 @@ def _beginnings(replayed: Replayed, base: Replayed, places: Places) -> Options:
     visits = np.zeros((len(places.goal), n_places))
     for lap in range(len(places.goal)):
         visits[lap] = np.bincount(places.ends[:, 1], places.n_made[lap], minlength=n_places)
-    values = np.stack(
-        [
-            np.log(counts - own + 1.0 / n_places), near == 0, near == 1, np.log1p(near),
-            far == 0, np.log1p(far), np.log1p(visits[replayed.lap]),
-            visits[replayed.lap] > 0, np.zeros((seen.n, n_places)),
-        ],
-        axis=2,
-    )  # fmt: skip
-    return values.astype(np.float64), seen.first, np.arange(seen.n)
+    visits = visits[replayed.lap]
+    features = {
+        "how often it is one": np.log(counts + 1.0 / n_places),
+        "at the animal": near == 0,
+        "one move from the animal": near == 1,
+        "distance from the animal": np.log1p(near),
+        "at the goal": far == 0,
+        "distance from the goal": np.log1p(far),
+        "visits": np.log1p(visits),
+        "was visited": visits > 0,
+        "does not exist": np.zeros(near.shape),
+    }
+    return np.stack([*features.values()], axis=2).astype(np.float64), first, rows
 
 
-def _continuations(replayed: Replayed, base: Replayed, places: Places) -> Options:
-    """Describe each neighbour, and stopping, after each place of each sequence."""
+def _continuations(
+    replayed: Replayed, base: Replayed, places: Places, *, leaves_self_out: bool
+) -> Options:
+    """Describe each neighbour, and stopping, after each place of each sequence, likewise."""
     states, n_moves = replayed.states, places.n_moves
     owner = states.owner
     here = states.flat.astype(np.int64)
@@ -240,119 +246,30 @@ def _continuations(replayed: Replayed, base: Replayed, places: Places) -> Option
         gain = places.distance[to, here][:, None] - places.distance[to[:, None], there]
         return np.where(to[:, None] >= 0, gain, 0.0)
 
-    _, counts, stops = _counts(base, places)
-    own_move, own_stop = np.zeros(move.shape), np.zeros(len(here))
-    if base is replayed:
-        own_move[np.arange(len(here)), np.minimum(chosen, width - 2)] = ~is_last
-        own_stop = is_last.astype(np.float64)
-    n = len(here)
-    done = np.arange(n) - states.begin[:-1][owner]
-    zeros = np.zeros((n, width - 1))
-    of_moves = np.stack(
-        [
-            np.log(counts[move] - own_move + 0.5), there == before[:, None], n_ahead > 0,
-            n_back > 0, np.log1p(n_ahead), np.log1p(n_back), np.log1p(age), nearer(location),
-            nearer(goal), zeros, zeros, zeros, zeros, np.where(exists, 0.0, _NEVER),
-        ],
-        axis=2,
-    )  # fmt: skip
-    none = np.zeros(n)
-    of_stop = np.stack(
-        [
-            np.log(stops[here] - own_stop + 0.5), *[none] * 8, np.ones(n), np.log1p(done),
-            (here == location).astype(float), (here == goal).astype(float),
-            none,
-        ],
-        axis=1,
-    )  # fmt: skip
-    values = np.concatenate((of_moves, of_stop[:, None]), axis=1)
-    return values.astype(np.float64), chosen, owner
-
-
-def _counts(replayed: Replayed, places: Places) -> tuple[Floats, ...]:
-    """Count beginnings by place, moves, and stops by place."""
-    seen = _Steps(replayed, places)
-    return (
-        np.bincount(seen.first, minlength=places.n_places).astype(np.float64),
-        np.bincount(seen.move, minlength=places.n_moves).astype(np.float64),
-        np.bincount(seen.last, minlength=places.n_places).astype(np.float64),
-    )
-
-
-@typed
-def explain_backups(
-    chosen: ArrayLike, priorities: Mapping[str, Sequence[ArrayLike]]
-) -> pd.DataFrame:
-    """Say which account's priorities explain the backups that were made.
-
-    Parameters
-    ----------
-    chosen : array_like of int, shape (n_backups,)
-        Which candidate was backed up, counted from 0, each time.
-    priorities : mapping of str to sequence of array_like
-        For each account, the priorities of all candidates each time, at least 0. For recency, give
-        1 / rank.
-
-    Returns
-    -------
-    DataFrame
-        A row for each account: its `probability`, all being as probable before; its `bits`, log2 of
-        the evidence per backup; `random_bits`, those of random choice; and the expected `power` and
-        `lapse`.
-
-    Raises
-    ------
-    ValueError
-        If accounts have other numbers of candidates, or a priority is negative.
-
-    Notes
-    -----
-    Powers from 0 to 16 and lapses from .001 to .5 are equally probable before.
-
-    Examples
-    --------
-    >>> gain, age = [[0.1, 0.9], [0.2, 0.8], [0.7, 0.3]], [[1, 0.5], [1, 0.5], [1, 0.5]]
-    >>> found = explain_backups([1, 1, 0], {"gain": gain, "recency": age})
-    >>> found["account"].tolist(), found["probability"].round(2).tolist()
-    (['gain', 'recency'], [0.9, 0.1])
-    """
-    made = check_array(chosen, "chosen", kind="whole", at_least=0)
-    names, rows, n_candidates = list(priorities), [], None
-    if not names:
-        raise ValueError("priorities must have those of at least one account, got none.")
-    for name in names:
-        each = [
-            check_array(values, f"priorities[{name!r}][{k}]", kind="number", at_least=0)
-            for k, values in enumerate(priorities[name])
-        ]
-        own = [len(values) for values in each]
-        n_candidates = own if n_candidates is None else n_candidates
-        if own != n_candidates or len(own) != len(made):
-            raise ValueError(
-                f"{name!r} must have the priorities of as many candidates as {names[0]!r}, for "
-                f"each of the {len(made):,} backups."
-            )
-        if not all(0 <= k < n for k, n in zip(made.tolist(), own, strict=True)):
-            raise ValueError("chosen must count the candidates of each backup from 0.")
-        # The evidence is a mean over a grid of powers and lapses, which are equally probable.
-        log_p = np.zeros((len(_POWERS), len(_LAPSES)))
-        for k, values in zip(made.tolist(), each, strict=True):
-            # A priority of 0 remains possible with the power 0, which is random choice.
-            log_values = np.log(np.maximum(values, np.finfo(float).tiny))
-            p = softmax(_POWERS[:, None] * log_values, axis=1)[:, k]
-            log_p += np.log((1 - _LAPSES) * p[:, None] + _LAPSES / len(values))
-        weight = softmax(log_p)
-        rows.append(
-            {
-                "account": name,
-                "evidence": logsumexp(log_p) - np.log(log_p.size),
-                "random_bits": -float(np.mean(np.log2(own))),
-                "power": float(weight.sum(axis=1) @ _POWERS),
-                "lapse": float(weight.sum(axis=0) @ _LAPSES),
-            }
-        )
-    table = pd.DataFrame(rows)
-    evidence = table.pop("evidence").to_numpy(dtype=np.float64)
-    table.insert(1, "probability", softmax(evidence))
-    table.insert(2, "bits", evidence / np.log(2) / len(made))
-    return table
+    known = _decisions(base, places)
+    n_moved = np.bincount(known.move, minlength=n_moves)[move]
+    n_stopped = np.bincount(known.last, minlength=places.n_places)[here]
+    if leaves_self_out:
+        n_moved[np.arange(len(here)), np.minimum(chosen, width - 2)] -= ~is_last
+        n_stopped -= is_last
+    # Of each feature, the values for moves and for stopping; 0 where it describes the other.
+    features: dict[str, tuple[ArrayLike, ArrayLike]] = {
+        "how often it was next": (np.log(n_moved + 0.5), np.log(n_stopped + 0.5)),
+        "leads back": (there == before[:, None], 0),
+        "was made": (n_ahead > 0, 0),
+        "was made backwards": (n_back > 0, 0),
+        "times made": (np.log1p(n_ahead), 0),
+        "times made backwards": (np.log1p(n_back), 0),
+        "laps since it was made": (np.log1p(age), 0),
+        "nearer to the animal": (nearer(location), 0),
+        "nearer to the goal": (nearer(goal), 0),
+        "is a stop": (0, 1),
+        "stops after so many moves": (0, np.log1p(np.arange(len(here)) - states.begin[owner])),
+        "stops at the animal": (0, here == location),
+        "stops at the goal": (0, here == goal),
+        "does not exist": (np.where(exists, 0.0, _NEVER), 0),
+    }
+    values = np.empty((len(here), width, len(features)))
+    for number, (of_moves, of_stop) in enumerate(features.values()):
+        values[:, :-1, number], values[:, -1, number] = of_moves, of_stop
+    return values, chosen, owner

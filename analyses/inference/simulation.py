@@ -33,8 +33,10 @@ from replay.simulation.driver import LogWriter
 
 _MOST_CONSIDERED = 5000  # simulated sequences among which the nearest are looked for
 _FAR = 2**20  # more than there are laps
+_FINER_KEY = 2**20  # of random numbers, which no replica has
 _SHARE_FINER = 0.5  # of simulated animals
-_ELSEWHERE = np.array([1, 2])  # how often one is used again before another phase, or place
+# How often one is used again before one of another phase, or of another place.
+_ELSEWHERE = np.array([1, 2])
 
 
 def simulate_misread(
@@ -46,32 +48,28 @@ def simulate_misread(
 ) -> list[Replayed]:
     """Simulate what an account replays once, and find its sequences with each share misread."""
     replay_seed, noise_seed = seeds.spawn(2)
-    described = animal
+    learning = animal
     if animal.n_finer > 1 and _is_finer(seeds):
-        animal, params = animal.finer, scaled(params, animal.n_finer)
+        learning, params = animal.finer, scaled(params, animal.n_finer)
     reactivated: Columns
     if account.is_control:
         rng = np.random.default_rng(replay_seed)
         control = CONTROLS[account.generator]
-        learned = animal.learned
-        paths = replay_of_control(
-            control, params, learned, animal.pauses, graph_of_log(learned), rng
-        )
-        [(_, reactivated)] = reactivations_by_run(learned, paths)
+        log = learning.learned
+        paths = replay_of_control(control, params, log, learning.pauses, graph_of_log(log), rng)
+        [(_, reactivated)] = reactivations_by_run(log, paths)
     else:
-        if "reversible" in params and not animal.has_two_ways:
+        if "reversible" in params and not learning.has_two_ways:
             params = params | {"reversible": False}  # no move leads back
         learner = find_learner(account.generator, params)
-        writer = LogWriter("replay", learner, animal.learned.mdp)
+        writer = LogWriter("replay", learner, learning.learned.mdp)
         seed = int(replay_seed.generate_state(1)[0])
-        reactivated = reactivated_by(
-            animal.experience.feed_to(learner, writer, seed).columns("backups")
-        )
-    if animal.headings is not None:
-        reactivated = animal.headings.in_places(reactivated)
-    n_places, found = described.places.n_places, []
-    if animal is not described:
-        animal = described
+        log = learning.experience.feed_to(learner, writer, seed)
+        reactivated = reactivated_by(log.columns("backups"))
+    if learning.headings is not None:
+        reactivated = learning.headings.in_places(reactivated)
+    n_places, found = animal.places.n_places, []
+    if learning is not animal:
         reactivated = in_described_states(reactivated, animal.n_finer, n_places)
     for share in shares:
         rng = np.random.default_rng(noise_seed)
@@ -85,7 +83,7 @@ def simulate_misread(
 
 def _is_finer(seeds: np.random.SeedSequence) -> bool:
     """Draw whether an animal learns in finer states; the same for all replicas of a draw."""
-    own = np.random.SeedSequence(seeds.entropy, spawn_key=(*seeds.spawn_key, _FAR))
+    own = np.random.SeedSequence(seeds.entropy, spawn_key=(*seeds.spawn_key, _FINER_KEY))
     return bool(np.random.default_rng(own).random() < _SHARE_FINER)
 
 

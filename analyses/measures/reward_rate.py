@@ -207,18 +207,16 @@ def paired_difference(normalised: pd.DataFrame, learner: str, reference: str) ->
         check_choice(name, value, present)
     if learner == reference:
         raise ValueError(f"learner and reference must differ, got {learner!r} for both.")
-    by = ["experiment"]
     pair = in_paper_order(normalised[normalised["learner"].isin([learner, reference])])
-    rates = _means(_means(pair, [*by, "learner", "mdp", "seed"]), [*by, "learner", "mdp"])
-    wide = rates.pivot_table("reward_rate", [*by, "mdp"], "learner", observed=True)
+    rates = _means(_means(pair, _RUN), _RUN[:3])
+    wide = rates.pivot_table("reward_rate", ["experiment", "mdp"], "learner", observed=True)
     differences = (wide[learner] - wide[reference]).dropna().rename("difference").reset_index()
     if differences.empty:
         raise ValueError(f"No MDP has runs of both {learner!r} and {reference!r}.")
-    summary = mean_interval(differences, "difference", by).rename(columns={"n": "n_mdps"})
-    signs = [
-        sign_test(group)
-        for _, group in differences.groupby(by, observed=True, sort=True)["difference"]
-    ]
+    summary = mean_interval(differences, "difference", ["experiment"])
+    summary = summary.rename(columns={"n": "n_mdps"})
+    groups = differences.groupby("experiment", observed=True, sort=True)["difference"]
+    signs = [sign_test(group) for _, group in groups]
     # If all differences are equal, there is no standard error to compare them with.
     t = (summary["mean"] / summary["sem"].where(summary["sem"] > 0)).abs()
     table = summary.assign(
@@ -229,7 +227,7 @@ def paired_difference(normalised: pd.DataFrame, learner: str, reference: str) ->
         p_sign=[sign.p for sign in signs],
     )
     comparison = ["mean", "sem", "ci_low", "ci_high", "n_mdps", "p", "n_better", "p_sign"]
-    return table[[*by, "learner", "reference", *comparison]]
+    return table[["experiment", "learner", "reference", *comparison]]
 
 
 def time_to_criterion(normalised: pd.DataFrame, criterion: float) -> pd.DataFrame:
