@@ -113,9 +113,7 @@ CHOSEN = [0, 0, 3, 0, 2, 3, 0, 3, 3]  # 3: to stop
 @pytest.mark.parametrize("kind", [0, 1], ids=["others", "itself"])
 def test_what_is_known_of_continuations(seen, others, places, kind):
     base = (others, seen)[kind]
-    values, chosen, owner = likelihood._continuations(
-        seen, base, places, leaves_self_out=kind == 1
-    )
+    values, chosen, owner = likelihood._continuations(seen, base, places, leaves_self_out=kind == 1)
     assert chosen.tolist() == CHOSEN
     assert owner.tolist() == [0, 0, 0, 1, 1, 1, 2, 2, 3]
     expected = np.zeros((9, 4, 14))
