@@ -330,7 +330,7 @@ WRONG = [
     ("study nowhere", 1, "Unknown study 'nowhere'. Choose from: reproduction"),
     ("study bounded_memory --size 0", 1, "The size of a study must be above 0"),
     ("study bounded_memory --size nan", 1, "The size of a study must be a number"),
-    (f"study bounded_memory --size {BIG}", 1, "between 0 and 10000"),
+    (f"study bounded_memory --size {BIG}", 1, "from 0 to 10000"),
     ("study bounded_memory --size much", 2, "Invalid value for '--size'"),
     ("study bounded_memory --seed -1", 1, "The seed must be a whole number of at least 0"),
     ("study mine.py", 1, "mine.py does not exist"),

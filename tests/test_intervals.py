@@ -147,7 +147,7 @@ def test_sign_test_counts(values):
 def test_errors_say_what_is_wrong():
     with pytest.raises(ValueError, match=r"lacks the columns \['x'\]"):
         mean_interval(pd.DataFrame({"g": [0]}), "x", ["g"])
-    with pytest.raises(ValueError, match="between 0 and 1"):
+    with pytest.raises(ValueError, match="from 0 to 1"):
         mean_interval(pd.DataFrame({"g": [0], "x": [0.0]}), "x", ["g"], level=95)
     with pytest.raises(ValueError, match="level must be a number between 0 and 1, got 1"):
         mean_interval(pd.DataFrame({"g": [0], "x": [0.0]}), "x", ["g"], level=1)

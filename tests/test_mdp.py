@@ -282,7 +282,7 @@ def test_small_values_are_solved_too():
 
 @pytest.mark.parametrize("discount", [-0.1, 1.1, np.nan])
 def test_discount_out_of_range(discount):
-    with pytest.raises(ValueError, match="between 0 and 1"):
+    with pytest.raises(ValueError, match="from 0 to 1"):
         corridor().solve(discount)
 
 
@@ -376,7 +376,7 @@ def test_reward_rate_needs_one_recurrent_part():
         ([0, 0, 0], 0, r"shape \(4,\)\).*int64, shape \(3,\)"),
         ([0.0, 0, 0, 0], 0, r"float64, shape \(4,\)"),
         ([[1, 0], [0.5, 0.4], [1, 0], [0, 0]], 0, r"state 1 has \[0.5, 0.4\]"),
-        ([0, 0, 0, 0], 1.5, "epsilon must be a number between 0 and 1, got 1.5"),
+        ([0, 0, 0, 0], 1.5, "epsilon must be a number from 0 to 1, got 1.5"),
     ],
 )
 def test_reward_rate_errors(policy, epsilon, message):

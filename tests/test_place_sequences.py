@@ -507,7 +507,7 @@ def test_runs_have_their_own_experience(tmp_path):
         ({"detection": {"min_length": 3}}, TypeError, "must be a Detection, got dict"),
         ({"detection": Detection(min_length="3")}, ValueError, "min_length must be a whole number"),
         ({"detection": Detection(largest_jump=0)}, ValueError, "largest_jump must be a whole"),
-        ({"detection": Detection(min_correlation=2)}, ValueError, "between 0 and 1, got 2"),
+        ({"detection": Detection(min_correlation=2)}, ValueError, "from 0 to 1, got 2"),
         ({"detection": Detection(min_distance=1)}, ValueError, "need the 'distance' of each edge"),
         ({"detection": Detection(min_extent=1)}, ValueError, "the edge from 0 to 1 has none"),
     ],

@@ -124,7 +124,7 @@ def test_few_unknown_positions_are_taken_as_many_as_are_allowed():
         ({"on_track": np.array([[20.0, 10.0]])}, "on_track of mine must be pairs"),
         ({"epochs": {"sleep": np.arange(3.0)}}, "sleep of mine must be pairs of a begin and a"),
         ({"decoded": pd.DataFrame({"x": [1.0]})}, "decoded places of mine lacks the columns"),
-        ({"most_unknown": 1.5}, "most_unknown must be a number between 0 and 1, got 1.5"),
+        ({"most_unknown": 1.5}, "most_unknown must be a number from 0 to 1, got 1.5"),
     ],
 )
 def test_what_makes_no_sense_is_refused_in_a_sentence(changes, message):

@@ -113,7 +113,7 @@ def draw_learners(names):
         (lambda: sequenceness([np.eye(9)], np.eye(9), max_lag=2, seed=-1), "seed must be a whole"),
         (
             lambda: read_table(DECODED, None, most_unknown=np.nan),
-            "most_unknown must be a number between 0 and 1, got nan",
+            "most_unknown must be a number from 0 to 1, got nan",
         ),
         (
             lambda: confusion_matrix(pd.DataFrame({"true_kind": ["novel_pa?h"], "kind": "missed"})),

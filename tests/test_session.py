@@ -235,7 +235,7 @@ def test_no_event_is_a_sentence(recording):
         prepare(replace(recording, spikes=(), events=None, decoded=decoded))
     with pytest.raises(ValueError, match="table of events of a simulated animal is empty"):
         prepare(replace(recording, events=recording.events.iloc[:0]))
-    with pytest.raises(ValueError, match="time_bin must be a number between"):
+    with pytest.raises(ValueError, match="time_bin must be a number from"):
         prepare(recording, Settings(time_bin=0.0))
 
 

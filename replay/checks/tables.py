@@ -13,7 +13,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from replay.checks.arrays import Bools, Floats
-from replay.checks.values import shown
+from replay.checks.values import limits_in_words, shown
 
 _NUMBER = (bool, int, float, np.bool_, np.integer, np.floating)
 _LONGEST_STEP = 60.0  # seconds; animals change their place more often
@@ -77,6 +77,7 @@ def check_cells(table: pd.DataFrame, name: str, *, lists: bool = True) -> None:
         if kind in _PLAIN or kind.startswith("datetime"):
             continue
         types = [(bool, np.bool_), _NUMBER, (str,), (list, tuple, np.ndarray) if lists else ()]
+        # Row of a cell -> which of these types it is of; None for another type.
         kinds: dict[int, int | None] = {}
         for row, (cell, present) in enumerate(zip(cells, cells.notna(), strict=True)):
             if present:
@@ -138,13 +139,7 @@ def check_array(
     (finite) or "flag" (also as 1 and 0); numbers that are `missing` are NaN. The limits are
     included; with `n_dims` None any number of dimensions will do.
     """
-    expected = _KINDS[kind]
-    if at_least > -math.inf and at_most < math.inf:
-        expected += f" from {at_least:.15g} to {at_most:.15g}"
-    elif at_least > -math.inf:
-        expected += f" of at least {at_least:.15g}"
-    elif at_most < math.inf:
-        expected += f" of at most {at_most:.15g}"
+    expected = _KINDS[kind] + limits_in_words(at_least, at_most)
     given = _array(values)
     if given is None or n_dims not in (None, given.ndim):
         form = "a list of" if n_dims == 1 else "an array of"

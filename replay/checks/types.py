@@ -112,20 +112,11 @@ class _Misfit(NamedTuple):
 
 def _misfit(value: Any, hint: Any) -> _Misfit | None:
     """Find the first misfit in a value; what can be read only once stays unread."""
-    origin, inner = get_origin(hint), get_args(hint)
-    # What a protocol asks for is missed when it is used.
-    is_loose = hint in (Any, object) or getattr(hint, "_is_protocol", False)
-    is_class = inspect.isclass(hint) and not is_loose
-    fits = True
     parts: Iterable[tuple[str, Any, Any]] = ()
-    if hint == ArrayLike or origin is np.ndarray:
-        fits = hint == ArrayLike or isinstance(value, _ARRAYS)
-        try:
-            fits = fits and np.asarray(value).dtype.kind in "biuf"
-        except (TypeError, ValueError):  # rows of different lengths, say
-            fits = False
+    if _is_array(hint):
+        fits = _is_numbers(value, hint)
         parts = () if fits else _cells(value)
-    elif origin in (Union, UnionType):
+    elif get_origin(hint) in (Union, UnionType):
         inside = []
         for each in _choices(hint):
             found = _misfit(value, each)
@@ -134,28 +125,27 @@ def _misfit(value: Any, hint: Any) -> _Misfit | None:
             inside += [found] if found.place else []
         # What is wrong within a value tells more than that it is of none of several types.
         return inside[0] if len(inside) == 1 else _Misfit("", value, hint)
-    elif origin is Literal:
-        fits = any(value is each or (type(value) is type(each) and value == each) for each in inner)
-    elif hint is None or hint is NoneType:
-        fits = value is None
-    elif hint in (bool, float, int):
-        is_flag = isinstance(value, bool | np.bool_)
-        kind = Real if hint is float else Integral
-        fits = is_flag if hint is bool else isinstance(value, kind) and not is_flag
-    elif hint is Path:
-        fits = isinstance(value, os.PathLike)
-    elif origin is not None and inspect.isclass(origin):
-        fits = _is_collection(value, origin, inner)
-        parts = _entries(value, origin, inner) if fits else ()
-    elif is_class:
-        fits = isinstance(value, hint)
-        fields = getattr(hint, "_fields", ()) if fits else ()
-        parts = [(f".{key}", getattr(value, key), _hints(hint).get(key, Any)) for key in fields]
+    else:
+        fits = _is_of(value, hint)
+        parts = _entries(value, hint) if fits else ()
     for place, part, expected in parts:
-        found = _misfit(part, expected)
-        if found is not None:
-            return found._replace(place=place + found.place)
+        within = _misfit(part, expected)
+        if within is not None:
+            return within._replace(place=place + within.place)
     return None if fits else _Misfit("", value, hint)
+
+
+def _is_array(hint: Any) -> bool:
+    return bool(hint == ArrayLike or get_origin(hint) is np.ndarray)
+
+
+def _is_numbers(value: Any, hint: Any) -> bool:
+    """Tell whether a value is an array of numbers, or can become one if that is enough."""
+    try:
+        is_numeric = np.asarray(value).dtype.kind in "biuf"
+    except (TypeError, ValueError):  # rows of different lengths, say
+        return False
+    return is_numeric and (hint == ArrayLike or isinstance(value, _ARRAYS))
 
 
 def _choices(hint: Any) -> list[Any]:
@@ -164,6 +154,26 @@ def _choices(hint: Any) -> list[Any]:
     if not set(array) <= set(choices):
         return list(choices)
     return [ArrayLike, *(each for each in choices if each not in array)]
+
+
+def _is_of(value: Any, hint: Any) -> bool:
+    """Tell whether a value is of a type that is neither a union nor an array, whatever it holds."""
+    origin, inner = get_origin(hint), get_args(hint)
+    if origin is Literal:
+        return any(value is each or (type(value) is type(each) and value == each) for each in inner)
+    if hint is None:
+        return value is None
+    if hint in (bool, float, int):
+        is_flag = isinstance(value, bool | np.bool_)
+        kind = Real if hint is float else Integral
+        return is_flag if hint is bool else isinstance(value, kind) and not is_flag
+    if hint is Path:
+        return isinstance(value, os.PathLike)
+    if inspect.isclass(origin):
+        return _is_collection(value, origin, inner)
+    # What a protocol asks for is missed when it is used.
+    is_loose = hint in (Any, object) or getattr(hint, "_is_protocol", False)
+    return is_loose or not inspect.isclass(hint) or isinstance(value, hint)
 
 
 def _is_collection(value: Any, origin: type[Any], inner: tuple[Any, ...]) -> bool:
@@ -179,20 +189,22 @@ def _is_collection(value: Any, origin: type[Any], inner: tuple[Any, ...]) -> boo
     return isinstance(value, (origin, *_LISTS)) and not (is_row and len(value) != len(inner))
 
 
-def _entries(
-    value: Any, origin: type[Any], inner: tuple[Any, ...]
-) -> Iterator[tuple[str, Any, Any]]:
-    """Iterate over what a collection holds: place, entry and annotation."""
-    if isinstance(value, Mapping) and len(inner) == 2:
+def _entries(value: Any, hint: Any) -> Iterator[tuple[str, Any, Any]]:
+    """Iterate over what a collection or a named tuple holds: place, entry and annotation."""
+    origin, inner = get_origin(hint), get_args(hint)
+    if origin is None:
+        for key in getattr(hint, "_fields", ()):
+            yield f".{key}", getattr(value, key), _hints(hint).get(key, Any)
+    elif isinstance(value, Mapping) and len(inner) == 2:
         for key, each in value.items():
             yield " key", key, inner[0]
             yield f"[{shown(key)}]", each, inner[1]
     elif isinstance(value, Collection) and not isinstance(value, str | Iterator) and inner:
         is_row = isinstance(value, tuple) and origin is tuple and ... not in inner
-        hints = inner if is_row else repeat(inner[0])
         # Not strict: a repeated annotation has no end.
-        for i, (each, hint) in enumerate(zip(value, hints, strict=False)):
-            yield f"[{i}]", each, hint
+        each_hint = zip(value, inner if is_row else repeat(inner[0]), strict=False)
+        for i, (each, expected) in enumerate(each_hint):
+            yield f"[{i}]", each, expected
 
 
 def _cells(value: Any) -> Iterator[tuple[str, Any, Any]]:
@@ -206,7 +218,7 @@ def _cells(value: Any) -> Iterator[tuple[str, Any, Any]]:
 
 def _words(hint: Any) -> str:
     origin, inner = get_origin(hint), get_args(hint)
-    if hint == ArrayLike or origin is np.ndarray:
+    if _is_array(hint):
         return _WORDS[np.ndarray]
     if origin in (Union, UnionType):
         return " or ".join(dict.fromkeys(map(_words, _choices(hint))))

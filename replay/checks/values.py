@@ -125,21 +125,21 @@ params={'discount': 0.9}. It takes: params, n_steps.
 
     @wraps(function)
     def wrapper(*args: _Parameters.args, **kwargs: _Parameters.kwargs) -> _Result:
-        for name, value in kwargs.items():
-            if name not in known:
-                hint = _hint(name, known, _ALIKE)
-                with suppress(NameError):  # of a type that only type checkers import
-                    for argument, kind in get_type_hints(function).items():
-                        for record in (kind, *get_args(kind)):
-                            if name in getattr(record, "_fields", ()):
-                                hint = f" Give {argument}={record.__name__}({name}={shown(value)})."
-                if "params" in known and not hint:
-                    parameter = f"params={{{name!r}: {shown(value)}}}"
-                    hint = f" If it is a parameter of the learner, give {parameter}."
-                raise TypeError(
-                    f"{function.__name__} has no argument {name!r}.{hint} It takes: "
-                    f"{', '.join(known)}."
-                )
+        for name in (each for each in kwargs if each not in known):
+            value, hint = shown(kwargs[name]), _hint(name, known, _ALIKE)
+            kinds: dict[str, Any] = {}
+            with suppress(NameError):  # of a type that only type checkers import
+                kinds = get_type_hints(function)
+            for argument, kind in kinds.items():
+                for record in (kind, *get_args(kind)):
+                    if name in getattr(record, "_fields", ()):
+                        hint = f" Give {argument}={record.__name__}({name}={value})."
+            if "params" in known and not hint:
+                parameter = f"params={{{name!r}: {value}}}"
+                hint = f" If it is a parameter of the learner, give {parameter}."
+            raise TypeError(
+                f"{function.__name__} has no argument {name!r}.{hint} It takes: {', '.join(known)}."
+            )
         return function(*args, **kwargs)
 
     return wrapper
@@ -161,6 +161,15 @@ _LARGEST = 2**63 - 1
 _ANY = 2**4096  # numpy accepts whole numbers of any size as seeds
 
 
+def limits_in_words(at_least: float, at_most: float) -> str:
+    """Say between which numbers a value must be, these included; nothing where it may be any."""
+    if at_least > -math.inf and at_most < math.inf:
+        return f" from {at_least:.15g} to {at_most:.15g}"
+    if at_least > -math.inf:
+        return f" of at least {at_least:.15g}"
+    return f" of at most {at_most:.15g}" if at_most < math.inf else ""
+
+
 def check_whole(
     name: str, value: object, *, at_least: int = 0, at_most: int = _LARGEST, hint: str = ""
 ) -> int:
@@ -180,12 +189,10 @@ def check_whole(
     if isinstance(value, int | np.integer) and not isinstance(value, bool | np.bool_):
         number = int(value)
     if number is None or not at_least <= number <= at_most:
-        limits = f"of at least {at_least}"
-        if at_most < _LARGEST:
-            limits = f"from {at_least} to {at_most}"
-        elif number is not None and number > _LARGEST:
-            limits = f"from {at_least} to 2**63 - 1"
-        raise ValueError(_message(f"{name} must be a whole number {limits}", value, hint))
+        limits = limits_in_words(at_least, at_most if at_most < _LARGEST else math.inf)
+        if number is not None and number > at_most >= _LARGEST:
+            limits = f" from {at_least} to 2**63 - 1"
+        raise ValueError(_message(f"{name} must be a whole number{limits}", value, hint))
     return number
 
 
@@ -209,15 +216,9 @@ def check_number(
         with suppress(OverflowError):
             number = float(value)  # type: ignore[arg-type]
     if not at_least <= number <= at_most or (finite and math.isinf(number)):
-        limits = " finite" * finite
-        limits = f"a{limits} number" if limits else "a number"
-        if at_least > -math.inf and at_most < math.inf:
-            limits = f"a number between {at_least:g} and {at_most:g}"
-        elif at_least > -math.inf:
-            limits += f" of at least {at_least:g}"
-        elif at_most < math.inf:
-            limits += f" of at most {at_most:g}"
-        raise ValueError(_message(f"{name} must be {limits}", value, hint))
+        kind = "a finite number" if finite and math.isinf(at_most - at_least) else "a number"
+        limits = limits_in_words(at_least, at_most)
+        raise ValueError(_message(f"{name} must be {kind}{limits}", value, hint))
     return number
 
 
