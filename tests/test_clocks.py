@@ -13,7 +13,8 @@ from analyses.recordings.basics.observed import check_digits, order_in_time
 from analyses.recordings.basics.recording import Recording
 from analyses.recordings.basics.settings import RIPPLES, Criteria
 from analyses.recordings.basics.signals import Posterior
-from analyses.recordings.prepare.candidate_events import candidate_events, find_events
+from analyses.recordings.prepare.candidate_events import candidate_events
+from analyses.recordings.prepare.detection import find_events
 from analyses.recordings.prepare.place_fields import running
 from analyses.recordings.prepare.session import settings_for
 from analyses.recordings.readers import read_recording

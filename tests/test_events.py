@@ -6,13 +6,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.ndimage import gaussian_filter1d
 
-from analyses.recordings.basics.settings import Criteria
-from analyses.recordings.prepare.candidate_events import (
-    check_criteria,
-    find_events,
-    multiunit_rate,
-    ripple_power,
-)
+from analyses.recordings.basics.settings import Criteria, check_criteria
+from analyses.recordings.prepare.detection import find_events, multiunit_rate, ripple_power
 
 LOOSE = Criteria(2.0, 0.0, np.inf, 0.0, 4.0)
 

@@ -8,7 +8,7 @@ import pytest
 
 from analyses.recordings.basics.settings import Criteria, Judgement, Settings
 from analyses.recordings.decide.controls import Calibration
-from analyses.recordings.prepare.candidate_events import find_events
+from analyses.recordings.prepare.detection import find_events
 from analyses.recordings.prepare.recorded_experience import experience_of
 from analyses.recordings.prepare.session import prepare
 from analyses.recordings.recover.cells import TrackPaths, bins_of_states

@@ -12,8 +12,8 @@ from analyses.recordings.basics.recording import Recording
 from analyses.recordings.basics.settings import Criteria, Judgement, Settings
 from analyses.recordings.decide.held_out import _gains as gains
 from analyses.recordings.decide.scoring import score_block
-from analyses.recordings.prepare.candidate_events import (
-    candidate_events,
+from analyses.recordings.prepare.candidate_events import candidate_events
+from analyses.recordings.prepare.detection import (
     find_events,
     find_in,
     multiunit_rate,

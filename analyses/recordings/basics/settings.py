@@ -216,6 +216,23 @@ def judgement_for(graph: nx.Graph | None, **given: Any) -> Judgement:
     return usual._replace(**{name: value for name, value in given.items() if value is not None})
 
 
+def check_criteria(criteria: Criteria) -> None:
+    """Check the criteria of candidate events."""
+    from replay.checks import check_number
+
+    if not isinstance(criteria, Criteria):
+        raise TypeError(f"criteria must be Criteria, got {type(criteria).__name__}.")
+    if check_number("threshold", criteria.threshold, at_least=0.0) == 0:
+        raise ValueError(
+            "threshold must be above 0 standard deviations, got 0: every fluctuation above the "
+            "mean would be an event. Thresholds of 2 to 4 are usual."
+        )
+    check_number("shortest", criteria.shortest, at_least=0.0)
+    check_number("longest", criteria.longest, at_least=criteria.shortest, finite=False)
+    check_number("merged_within", criteria.merged_within, at_least=0.0)
+    check_number("largest_speed", criteria.largest_speed, at_least=0.0, finite=False)
+
+
 def check_settings(settings: Settings) -> None:
     """Check the settings of decoding; `check_criteria` checks those of candidates."""
     from replay.checks import check_choice, check_number, shown  # commands start without numpy

@@ -25,8 +25,9 @@ from replay.checks import check_number
 from replay.checks.arrays import Floats, Ints
 
 _LOWEST_RATE = 1e-10
-# Of .5, 1, 2 and 5, in eight sessions of development: of events with exchanged cells, .001, .003,
-# .005 and .008 then are replay (.014 without such events), and 91, 94, 101 and 106 events (109).
+# Of the gamma distribution of rates without a place: the smaller, the fewer events are replay. In
+# eight sessions of development, .5, 1, 2 and 5 left 91, 94, 101 and 106 events (109 if all represent
+# places), and .001, .003, .005 and .008 (.014) of the events with exchanged cells.
 _SHAPE = 2.0
 
 
@@ -100,7 +101,8 @@ def count_spikes(
 ) -> list[Ints]:
     """Count the spikes of each cell in the time bins of each event, (n_time, n_cells) each.
 
-    Times and `dt` are in s; what is left of an event after its last whole time bin does not count.
+    The times of each cell ascend, and like `dt` are in s. What is left of an event after its last
+    whole time bin does not count.
     """
     first, last = (np.asarray(each, dtype=float) for each in (start, end))
     # Rounding must not take the last bin from an event of a whole number of them.

@@ -20,16 +20,12 @@ from analyses.recordings.basics.settings import (
     Criteria,
     Judgement,
     Settings,
+    check_criteria,
     check_judgement,
     check_settings,
     judgement_for,
 )
-from analyses.recordings.prepare.candidate_events import (
-    Detected,
-    candidate_events,
-    check_criteria,
-    is_covered,
-)
+from analyses.recordings.prepare.candidate_events import Detected, candidate_events, is_covered
 from analyses.recordings.prepare.headings import (
     LEAST_DIFFERENT,
     HeadedFields,

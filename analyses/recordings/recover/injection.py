@@ -21,7 +21,7 @@ from analyses.recordings.basics.observed import Observed
 from analyses.recordings.decide.conclusions import Conclusions, replayed_sequences
 from analyses.recordings.decide.controls import Calibration
 from analyses.recordings.decide.scoring import Scored, score_all
-from analyses.recordings.prepare.candidate_events import (
+from analyses.recordings.prepare.detection import (
     find_events,
     find_in,
     multiunit_rate,

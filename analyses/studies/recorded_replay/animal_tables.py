@@ -24,7 +24,7 @@ from analyses.recordings.decide.epochs import (
     shares_by_choice,
 )
 from analyses.recordings.decide.scoring import Scored
-from analyses.recordings.prepare.candidate_events import multiunit_rate
+from analyses.recordings.prepare.detection import multiunit_rate
 from analyses.recordings.prepare.place_fields import running
 from analyses.recordings.prepare.session import Session
 from analyses.recordings.readers.track_graphs import draw_track
