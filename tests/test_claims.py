@@ -14,7 +14,7 @@ from analyses.recordings.basics.recording import Recording
 from analyses.recordings.basics.settings import Settings
 from analyses.recordings.prepare import candidate_events
 from analyses.recordings.prepare.place_fields import running
-from analyses.recordings.readers import files, read_recording
+from analyses.recordings.readers import claims, read_recording
 from analyses.recordings.readers.mat_files import load_mat
 from analyses.recordings.readers.track_graphs import read_track
 from replay.worlds.tracks import make_linear_track
@@ -29,7 +29,7 @@ ARRAYS = {
 
 @pytest.mark.parametrize("suffix", ["npz", "nc", "mat"])
 def test_a_bomb_is_refused_before_it_is_read(suffix, tmp_path, monkeypatch):
-    monkeypatch.setattr(files, "_LARGE", 1e6)
+    monkeypatch.setattr(claims, "_LARGE", 1e6)
     path, zeros = tmp_path / f"bomb.{suffix}", np.zeros((300, 1000))
     if suffix == "npz":
         np.savez_compressed(path, **ARRAYS, posterior=zeros)
@@ -45,7 +45,7 @@ def test_a_bomb_is_refused_before_it_is_read(suffix, tmp_path, monkeypatch):
         packed = {"acausal_posterior": {"zlib": True}}
         data.to_netcdf(path, engine="h5netcdf", encoding=packed)
         refused = r"MB claim to be 0.0 GB: the contents of bomb\.nc\. Recorded data"
-    with pytest.raises(files.ClaimError, match=refused):
+    with pytest.raises(claims.ClaimError, match=refused):
         read_recording(path, TRACK)
     if suffix == "mat":
         io.savemat(path, session)

@@ -17,9 +17,9 @@ import pytest
 from malformed import limited
 
 from analyses.recordings.readers import read_recording
+from analyses.recordings.readers.claims import check_hdf5
 from analyses.recordings.readers.contents import describe_file
 from analyses.recordings.readers.decoded import open_table
-from analyses.recordings.readers.files import check_hdf5
 from analyses.recordings.readers.intervals import read_intervals
 from analyses.recordings.readers.track_graphs import linear_to_plane, read_track, to_cm
 

@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 from commands import replay
 
-from analyses.recordings.readers import files, read_recording
+from analyses.recordings.readers import read_recording, remote_files
 from analyses.recordings.readers.contents import describe_file
 from analyses.recordings.readers.nwb_files import read_nwb
 from analyses.recordings.readers.track_graphs import read_track
@@ -89,8 +89,8 @@ def server(written, monkeypatch, tmp_path):
     own.moved, own.most, own.without_ranges, own.cuts = 0, np.inf, False, False
     own.answers = None
     Thread(target=own.serve_forever, daemon=True).start()
-    monkeypatch.setattr(files, "_ARCHIVE", f"{own.url}/api")
-    monkeypatch.setattr(files.platformdirs, "user_cache_path", lambda *_, **__: tmp_path)
+    monkeypatch.setattr(remote_files, "_ARCHIVE", f"{own.url}/api")
+    monkeypatch.setattr(remote_files.platformdirs, "user_cache_path", lambda *_, **__: tmp_path)
     yield own
     own.shutdown()
     own.server_close()
@@ -105,7 +105,9 @@ def test_a_file_of_dandi_is_read_where_it_is(server, written):
     once = server.moved
     read_recording(ADDRESS, layouts.TRACK)
     assert server.moved < once + 1000  # all was kept
-    said = [line.replace(written.name, files.name_of(ADDRESS)) for line in describe_file(written)]
+    said = [
+        line.replace(written.name, remote_files.name_of(ADDRESS)) for line in describe_file(written)
+    ]
     assert describe_file(ADDRESS)[:-1] == said[:-1]
     shown = replay("recording", ADDRESS, "--inspect").stdout
     assert f"replay recording {ADDRESS}" in " ".join(shown.split())
@@ -121,7 +123,7 @@ def test_an_interrupted_reading_goes_on_where_it_was(server, cuts, monkeypatch):
     first, server.most = server.moved, np.inf
     found = read_recording(ADDRESS, layouts.TRACK)
     second, server.moved = server.moved - first, 0
-    for kept in list((files.platformdirs.user_cache_path() / "remote").rglob("*")):
+    for kept in list((remote_files.platformdirs.user_cache_path() / "remote").rglob("*")):
         if kept.is_file():
             kept.unlink()
     assert read_recording(ADDRESS, layouts.TRACK).digest() == found.digest()
@@ -148,7 +150,7 @@ def test_a_thread_that_collects_garbage_does_not_wait_for_the_reader(server, mon
 
     server.answers = answer
     monkeypatch.setattr("remfile.RemFile._num_request_retries", 0)
-    monkeypatch.setattr(files, "_WAIT", 5.0)
+    monkeypatch.setattr(remote_files, "_WAIT", 5.0)
     read_recording(ADDRESS, layouts.TRACK)
     assert gc.isenabled()
 
@@ -160,7 +162,7 @@ def test_states_of_a_file_are_never_mixed(server, tmp_path):
     found = read_recording(ADDRESS, layouts.TRACK | {"run_epochs": [layouts.RUN]})
     assert found.origin["identifier"] == "e13"
     server.version = "three"
-    remote = files.find_remote(ADDRESS)
+    remote = remote_files.find_remote(ADDRESS)
     server.version = "four"
     with pytest.raises(OSError, match=r"broke off: .* the file was changed meanwhile.*412"):
         read_nwb(remote)
@@ -242,10 +244,10 @@ def never_ends(handler, first, last):
     [(drips, "no whole answer within 0 s"), (never_ends, "more than the .* bytes that were asked")],
 )
 def test_an_answer_ends(server, answers, reason, monkeypatch):
-    remote = files.find_remote(ADDRESS)
+    remote = remote_files.find_remote(ADDRESS)
     server.answers, server.waited = answers, Event()
-    monkeypatch.setattr(files, "_WAIT", 0.2)
-    monkeypatch.setattr(files, "_SLOWEST", 1e9)
+    monkeypatch.setattr(remote_files, "_WAIT", 0.2)
+    monkeypatch.setattr(remote_files, "_SLOWEST", 1e9)
     monkeypatch.setattr("remfile.RemFile._num_request_retries", 0)
     begin = time.monotonic()
     with pytest.raises(OSError, match=f"broke off.*{reason}"):
@@ -261,7 +263,7 @@ def test_public_recordings_are_named_as_they_are_read():
     for each in known:
         for asset in each["assets"]:
             address = f"dandi:{each['id']}@{each['version']}/{asset}"
-            assert files._ASSET.fullmatch(address)
-            assert files.name_of(address) == asset.split("/")[1]
+            assert remote_files._ASSET.fullmatch(address)
+            assert remote_files.name_of(address) == asset.split("/")[1]
         for track in each["tracks"]:
             assert read_track(track["graph"]).number_of_edges() == 1

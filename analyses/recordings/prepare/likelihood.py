@@ -26,8 +26,8 @@ from replay.checks.arrays import Floats, Ints
 
 _LOWEST_RATE = 1e-10
 # Of the gamma distribution of rates without a place: the smaller, the fewer events are replay. In
-# eight sessions of development, .5, 1, 2 and 5 left 91, 94, 101 and 106 events (109 if all represent
-# places), and .001, .003, .005 and .008 (.014) of the events with exchanged cells.
+# eight sessions of development, .5, 1, 2 and 5 left 91, 94, 101 and 106 events (109 if all have a
+# place), and .001, .003, .005 and .008 (.014) of the events with exchanged cells.
 _SHAPE = 2.0
 
 

@@ -21,11 +21,11 @@ from analyses.recordings.basics.recording import Recording
 from analyses.recordings.basics.settings import FIND, FIND_RIPPLES, MOST_UNKNOWN, Settings
 from analyses.recordings.readers.array_files import read_arrays
 from analyses.recordings.readers.decoded import NETCDF, read_posterior, read_table
-from analyses.recordings.readers.files import find_remote, is_address, name_of
 from analyses.recordings.readers.intervals import read_intervals, with_epochs
 from analyses.recordings.readers.mat_files import files_of
 from analyses.recordings.readers.npz_files import kind_of, stored_form
 from analyses.recordings.readers.nwb_files import Choices, read_nwb
+from analyses.recordings.readers.remote_files import find_remote, is_address, name_of
 from analyses.recordings.readers.track_graphs import IncompleteError, ScaleError, read_track
 from replay.checks import check_number, check_text, check_whole, known_arguments, shown
 from replay.files import opened

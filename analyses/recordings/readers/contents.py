@@ -17,7 +17,6 @@ from analyses.recordings.basics.settings import FIND, FIND_DECODED
 from analyses.recordings.readers import read_positions, read_recording
 from analyses.recordings.readers.array_files import is_remark, load_arrays
 from analyses.recordings.readers.decoded import NETCDF, READ, open_posterior, open_table
-from analyses.recordings.readers.files import find_remote, is_address
 from analyses.recordings.readers.npz_files import ARRAYS, kind_of
 from analyses.recordings.readers.nwb_data import (
     angles_of,
@@ -42,6 +41,7 @@ from analyses.recordings.readers.nwb_units import (
     units_of,
     without_noise,
 )
+from analyses.recordings.readers.remote_files import find_remote, is_address
 from analyses.recordings.readers.track_graphs import IncompleteError, count_text
 from replay.checks import known_arguments, typed
 from replay.files import check_path

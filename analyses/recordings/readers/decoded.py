@@ -34,7 +34,7 @@ from analyses.recordings.basics.observed import check_digits, check_times
 from analyses.recordings.basics.recording import Recording
 from analyses.recordings.basics.settings import MOST_UNKNOWN
 from analyses.recordings.basics.signals import Posterior, check_bins
-from analyses.recordings.readers.files import check_claim, check_hdf5, damage_told
+from analyses.recordings.readers.claims import check_claim, check_hdf5, damage_told
 from analyses.recordings.readers.track_graphs import IncompleteError, epochs_of, linear_to_plane
 from replay import files
 from replay.checks import check_all, check_array, check_column, check_table, shown, typed

@@ -33,7 +33,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from analyses.recordings.basics.observed import check_digits
-from analyses.recordings.readers.files import check_claim, check_hdf5, damage_told
+from analyses.recordings.readers.claims import check_claim, check_hdf5, damage_told
 from analyses.recordings.readers.npz_files import ARRAYS
 from analyses.recordings.readers.nwb_data import choose_events
 from analyses.recordings.readers.track_graphs import in_pairs, to_cm

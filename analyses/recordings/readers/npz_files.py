@@ -24,7 +24,7 @@ from typing import IO, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from analyses.recordings.readers.files import ClaimError, check_claim
+from analyses.recordings.readers.claims import ClaimError, check_claim
 from replay.checks import shown
 from replay.files import check_file, opened
 

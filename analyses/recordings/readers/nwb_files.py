@@ -30,13 +30,7 @@ from analyses.recordings.basics.observed import (
 from analyses.recordings.basics.recording import Recording
 from analyses.recordings.basics.settings import FIND_RIPPLES, MOST_UNKNOWN
 from analyses.recordings.basics.signals import FieldPotential, sampled_at
-from analyses.recordings.readers.files import (
-    Remote,
-    check_contents,
-    check_hdf5,
-    kept_folder,
-    opened_remote,
-)
+from analyses.recordings.readers.claims import check_contents, check_hdf5
 from analyses.recordings.readers.nwb_data import (
     bounds_of,
     by_name,
@@ -50,6 +44,7 @@ from analyses.recordings.readers.nwb_data import (
     tables_of,
 )
 from analyses.recordings.readers.nwb_units import read_spikes
+from analyses.recordings.readers.remote_files import Remote, kept_folder, opened_remote
 from analyses.recordings.readers.track_graphs import count_text, read_track
 from replay.checks import check_fits, check_whole, unknown_name
 from replay.files import check_file

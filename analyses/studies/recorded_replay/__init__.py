@@ -30,7 +30,7 @@ from analyses.recordings.prepare.session import Session, prepare
 from analyses.recordings.prepare.travel import travel_evidence
 from analyses.recordings.prepare.travel_model import travel_model
 from analyses.recordings.readers import read_recording
-from analyses.recordings.readers.files import is_address, name_of
+from analyses.recordings.readers.remote_files import is_address, name_of
 from analyses.recordings.readers.track_graphs import find_tracks
 from analyses.reports.preparation import session_notes
 from analyses.studies.recorded_replay.statistics import read_predictions
