@@ -12,14 +12,9 @@ from figure_of_eight import EIGHT, run_eight
 
 from analyses.recordings.basics.recording import Recording
 from analyses.recordings.basics.settings import Judgement
+from analyses.recordings.prepare.lap_ends import find_lap_ends, find_pauses, proposed_ends
 from analyses.recordings.prepare.place_fields import running
-from analyses.recordings.prepare.recorded_experience import (
-    count_experience,
-    experience_of,
-    find_lap_ends,
-    find_pauses,
-    proposed_ends,
-)
+from analyses.recordings.prepare.recorded_experience import count_experience, experience_of
 from analyses.recordings.prepare.session import prepare
 from analyses.recordings.readers import read_recording
 from analyses.recordings.recover.observe import observe

@@ -21,8 +21,9 @@ from analyses.recordings.prepare.detection import (
     signals_within,
 )
 from analyses.recordings.prepare.event_evidence import EVIDENCE, Evidence
+from analyses.recordings.prepare.lap_ends import find_lap_ends
 from analyses.recordings.prepare.place_fields import recorded_fields, running, slow_stretches
-from analyses.recordings.prepare.recorded_experience import experience_of, find_lap_ends
+from analyses.recordings.prepare.recorded_experience import experience_of
 from analyses.recordings.prepare.session import prepare
 from analyses.recordings.prepare.travel_events import always_seen
 from analyses.recordings.prepare.visits import experience, find_visits

@@ -15,7 +15,7 @@ from analyses.recordings.decide.held_out import HeldOut
 from analyses.recordings.decide.scores import common_cells, tracks_to_compare
 from analyses.recordings.prepare.candidate_events import LOW_THRESHOLD, PAUSE, Detected
 from analyses.recordings.prepare.headings import LEAST_DIFFERENT
-from analyses.recordings.prepare.recorded_experience import PAUSE as PAUSE_AT_NODE
+from analyses.recordings.prepare.lap_ends import PAUSE as PAUSE_AT_NODE
 from analyses.recordings.prepare.recorded_experience import Experienced
 from analyses.recordings.prepare.session import Session
 from analyses.reports.text import plural
@@ -359,7 +359,7 @@ def describe_experience(recording: Recording, found: Experienced, state_size: fl
 def describe_pauses(session: Session) -> str:
     """Say where laps are proposed to end, or question named ends at which the animal hardly pauses.
 
-    Proposed are those of :func:`analyses.recordings.prepare.recorded_experience.proposed_ends`.
+    Proposed are those of :func:`analyses.recordings.prepare.lap_ends.proposed_ends`.
     """
     names, pauses = session.judgement.lap_ends, session.pauses
     where = ", ".join(f"{n} times at {name}" for name, n in pauses.items()) or "nowhere"

@@ -30,7 +30,8 @@ from analyses.inference.simulation import in_pauses_of, simulate_misread
 from analyses.jobs import N_DRAWS_EXPLAINED
 from analyses.recordings import find_replay
 from analyses.recordings.basics.settings import Judgement, Settings
-from analyses.recordings.prepare.recorded_experience import experience_of, proposed_ends
+from analyses.recordings.prepare.lap_ends import proposed_ends
+from analyses.recordings.prepare.recorded_experience import experience_of
 from analyses.recordings.recover.known_replay import known_replay
 from analyses.recordings.recover.observe import observe
 from analyses.reports.explanation import LEVEL

@@ -30,11 +30,8 @@ from analyses.recordings.decide.controls import (
 from analyses.recordings.decide.held_out import HeldOut, held_out
 from analyses.recordings.decide.scoring import Scored
 from analyses.recordings.prepare.headings import heading_of_ways
-from analyses.recordings.prepare.recorded_experience import (
-    experience_of,
-    find_lap_ends,
-    steady_positions,
-)
+from analyses.recordings.prepare.lap_ends import find_lap_ends, steady_positions
+from analyses.recordings.prepare.recorded_experience import experience_of
 from analyses.recordings.prepare.session import Session
 from analyses.recordings.prepare.travel_events import N_SEARCHES
 from analyses.recordings.prepare.visits import find_visits, nearest_states

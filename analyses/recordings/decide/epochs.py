@@ -34,7 +34,7 @@ from analyses.recordings.basics.observed import Observed, seconds_in
 from analyses.recordings.basics.settings import RUN, Judgement
 from analyses.recordings.decide.conclusions import Conclusions, conclude
 from analyses.recordings.decide.scoring import Scored
-from analyses.recordings.prepare.recorded_experience import suggested_ends
+from analyses.recordings.prepare.lap_ends import suggested_ends
 from analyses.recordings.prepare.session import Session
 from analyses.tables import KINDS
 from replay.checks.arrays import Floats

@@ -32,6 +32,7 @@ from analyses.recordings.prepare.headings import (
     headed_fields,
     is_run_both_ways,
 )
+from analyses.recordings.prepare.lap_ends import find_pauses, proposed_ends
 from analyses.recordings.prepare.likelihood import count_spikes
 from analyses.recordings.prepare.place_fields import (
     DecodingError,
@@ -48,8 +49,6 @@ from analyses.recordings.prepare.recorded_experience import (
     Experienced,
     check_state_size,
     count_experience,
-    find_pauses,
-    proposed_ends,
 )
 from analyses.recordings.prepare.state_space_decoder import Walk, walk_of_states
 from analyses.recordings.prepare.travel_events import always_seen, search_travel

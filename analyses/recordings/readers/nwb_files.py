@@ -85,9 +85,9 @@ def read_nwb(
             if scratch.size == 1:
                 with suppress(TypeError, json.JSONDecodeError):  # something else has this name
                     graph = read_track(json.loads(scratch.item()))
-        time, position, how = read_positions(file, name, graph, choices.position)
+        time, position, position_text = read_positions(file, name, graph, choices.position)
         found = read_spikes(file, name, choices.units)
-        told = [how, found.text]
+        told = [position_text, found.text]
         invalid = np.empty((0, 2))
         if file.invalid_times is not None:
             invalid = intervals_of(file.invalid_times).to_numpy()
@@ -107,8 +107,8 @@ def read_nwb(
         candidates: pd.DataFrame | None = None
         field_potential = None
         if events == FIND_RIPPLES or choices.channel is not None:
-            field_potential, how = _field_potential_of(file, name, choices.channel)
-            told.append(how)
+            field_potential, potential_text = _field_potential_of(file, name, choices.channel)
+            told.append(potential_text)
         if events != FIND_RIPPLES:
             candidates, counted = _events_of(tables, name, events)
             told += counted
@@ -118,9 +118,9 @@ def read_nwb(
                 "table of events. Export sorted units and the tracked position to the NWB file."
             )
         epochs, twice = labelled_epochs(tables)
-        on_track, how = running_epochs(tables, time, position, graph)
+        on_track, chosen_by = running_epochs(tables, time, position, graph)
         if len(on_track):
-            told.append(f"{count_text(len(on_track), 'epoch')} on the track ({how})")
+            told.append(f"{count_text(len(on_track), 'epoch')} on the track ({chosen_by})")
         told += twice
         return Recording(
             name, graph, time, position, spikes, found.electrode, found.units, observed,
