@@ -23,7 +23,7 @@ from typer.testing import CliRunner
 
 from analyses.cli import app, inference, main, simulations, terminal
 from analyses.cli.studies import study
-from analyses.cli.terminal import PIPE_WIDTH, broken, print_frame, print_table
+from analyses.cli.terminal import PIPE_WIDTH, print_frame, print_table, wrapped
 from analyses.findings.accounts import ACCOUNTS
 from analyses.jobs.columns import TABLES
 from analyses.measures import STATISTICS
@@ -170,7 +170,7 @@ def test_a_learner_of_ones_own_from_a_file(tmp_path, monkeypatch, capsys):
 @pytest.mark.parametrize("width", [30, 80])
 def test_sentences_are_broken_between_words(width):
     text = "Words are the most that were held, operations are those of a step.\n\nEnd"
-    lines = broken(text, width).splitlines()
+    lines = wrapped(text, width).splitlines()
     assert max(map(len, lines)) <= width
     assert " ".join(lines).split() == text.split()
     assert lines[-2:] == ["", "End"]

@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 from replay_tables import block, compute, make_task, replays, sequence, track
 
-from analyses.measures.recency import sequences_by_lap
+from analyses.measures.rates import sequences_by_lap
 
 FIVE = range(5)
 

@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING
 
 from analyses.cli.options import Cluster, Jobs, Pieces, Seed, read_part
 from analyses.cli.terminal import (
-    broken,
     print_frame,
     print_table,
     print_text,
     progress_bars,
     say,
     screen,
+    wrapped,
 )
 
 if TYPE_CHECKING:
@@ -114,7 +114,7 @@ def do_study(
         of_all = progress.add_task("all", total=sum(totals.values())) if len(bars) > 1 else None
 
         def tell(text: str) -> None:
-            progress.console.print(broken(text, screen.width), markup=False, soft_wrap=True)
+            progress.console.print(wrapped(text, screen.width), markup=False, soft_wrap=True)
 
         def on_cost(cost: WorkCost) -> None:
             # How many workers a cluster has, nobody knows beforehand.

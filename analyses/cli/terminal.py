@@ -34,12 +34,12 @@ screen = Console(stderr=True, highlight=False)
 
 def say(text: str) -> None:
     """Print a text on standard error, wrapped between words, with brackets as they are."""
-    screen.print(broken(text, screen.width), markup=False, soft_wrap=True)
+    screen.print(wrapped(text, screen.width), markup=False, soft_wrap=True)
 
 
 def print_text(text: str) -> None:
     """Print a text on standard output; lines are wrapped between words."""
-    print(broken(text, _width()))
+    print(wrapped(text, _width()))
 
 
 def plain(text: str) -> str:
@@ -53,7 +53,7 @@ def plain(text: str) -> str:
     return _CONTROLS.sub("?", text)
 
 
-def broken(text: str, width: int) -> str:
+def wrapped(text: str, width: int) -> str:
     """Wrap the lines of a text between words."""
     wrapper = textwrap.TextWrapper(width, break_long_words=False, break_on_hyphens=False)
     lines = (wrapper.wrap(line) or [""] for line in plain(text).split("\n"))

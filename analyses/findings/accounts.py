@@ -71,7 +71,6 @@ class Control(NamedTuple):
 
     # Returns the places of one event; none before any experience that the control needs.
     emit: Emit
-    priors: Mapping[str, Prior]  # of its free parameters, `most_places` and `share_of_pauses`
     claim: str  # what is reactivated
 
 
@@ -108,18 +107,14 @@ def _walk(moves: list[Ints], n_places: int, rng: np.random.Generator) -> list[in
 
 
 CONTROLS: dict[str, Control] = {
-    "uniform_reactivation": Control(_uniform, _OF_CONTROLS, "Visited places, drawn independently."),
-    "shuffled_laps": Control(
-        _shuffled, _OF_CONTROLS, "The places of one of the laps, in random order."
-    ),
+    "uniform_reactivation": Control(_uniform, "Visited places, drawn independently."),
+    "shuffled_laps": Control(_shuffled, "The places of one of the laps, in random order."),
     "blind_walks": Control(
         lambda moments, n, rng: _walk(moments.all_moves, n, rng),
-        _OF_CONTROLS,
         "A random walk from a random place, through walls.",
     ),
     "graph_walks": Control(
         lambda moments, n, rng: _walk(moments.open_moves, n, rng),
-        _OF_CONTROLS,
         "A random walk from a random place, along ways.",
     ),
 }
@@ -232,8 +227,8 @@ def _read_accounts() -> dict[str, Account]:
         for name, each in given.items()
     }
     for name, control in CONTROLS.items():
-        own = {**control.priors, "replay_at": prior("replay_at")}
-        accounts[name] = Account(name, own, source="control", claim=control.claim)
+        priors = {**_OF_CONTROLS, "replay_at": prior("replay_at")}
+        accounts[name] = Account(name, priors, source="control", claim=control.claim)
     return accounts
 
 

@@ -51,7 +51,8 @@ from analyses.measures.directions import DIRECTION_STATISTICS, WELL_STATISTICS
 from analyses.measures.goals import GOAL_STATISTICS, UTILITY_STATISTICS
 from analyses.measures.novelty import NOVELTY_STATISTICS, WALL_STATISTICS
 from analyses.measures.places import LOCALITY_STATISTICS
-from analyses.measures.recency import RATE_STATISTICS, RECENCY_STATISTICS, UNVISITED_STATISTICS
+from analyses.measures.rates import RATE_STATISTICS
+from analyses.measures.recency import RECENCY_STATISTICS, UNVISITED_STATISTICS
 from analyses.measures.replays import Replays, Statistic
 from analyses.measures.rewards import REWARD_STATISTICS
 from replay.checks import Named

@@ -6,15 +6,12 @@ References
 .. [2] Gillespie et al. (2021). https://doi.org/10.1016/j.neuron.2021.07.029
 .. [3] Yang et al. (2024). https://doi.org/10.1126/science.adk8261
 .. [4] Huelin Gorriz, Takigawa & Bendor (2023). https://doi.org/10.1038/s41467-023-43939-z
-.. [5] Berners-Lee et al. (2022). https://doi.org/10.1016/j.neuron.2022.03.010
-.. [6] Foster & Wilson (2006). https://doi.org/10.1038/nature04587
-.. [7] Olafsdottir, Barry, Saleem, Hassabis & Spiers (2015). https://doi.org/10.7554/eLife.06063
+.. [5] Olafsdottir, Barry, Saleem, Hassabis & Spiers (2015). https://doi.org/10.7554/eLife.06063
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import replace
+from enum import IntEnum
 from functools import partial
 
 import numpy as np
@@ -35,7 +32,6 @@ from analyses.measures.places import (
 )
 from analyses.measures.replays import (
     AT_REST,
-    AWAKE,
     PAUSES,
     Replays,
     Share,
@@ -52,21 +48,22 @@ from analyses.measures.replays import (
     laps_in_order,
     log_rates,
     log_ratio,
-    name_codes,
     own_code,
     paths,
     rows,
     share,
 )
-from replay.checks.arrays import Ints
 
 _MOSTLY = 0.75
 """A block is run on one side if more than this share of its laps is on that side."""
 
 _FEWEST = 5  # sequences expected by chance; fewer lie below their mean more often than above
 
-_BASELINE, _PAST, _FUTURE, _GOAL, _PREVIOUS_GOAL, _SEVERAL = range(6)
 _LOOK = "look"
+
+
+class _Role(IntEnum):
+    NONE, PAST, FUTURE, GOAL, PREVIOUS_GOAL, SEVERAL = range(6)
 
 
 def _opposite_by_block(replays: Replays) -> pd.DataFrame:
@@ -166,22 +163,22 @@ def _roles(replays: Replays, table: pd.DataFrame) -> NDArray[np.int8]:
     before, after = laps_around(ordered, table)
     now = np.where(after >= 0, after, before)
     of_role = {
-        _PAST: (visited.groupby(animal).ffill(), before),
-        _FUTURE: (visited.groupby(animal).bfill(), after),
-        _GOAL: (paying, now),
-        _PREVIOUS_GOAL: (previous, now),
+        _Role.PAST: (visited.groupby(animal).ffill(), before),
+        _Role.FUTURE: (visited.groupby(animal).bfill(), after),
+        _Role.GOAL: (paying, now),
+        _Role.PREVIOUS_GOAL: (previous, now),
     }
-    roles = np.full((len(table), int(arm.max(initial=-1)) + 1), _BASELINE, dtype=np.int8)
+    roles = np.full((len(table), int(arm.max(initial=-1)) + 1), _Role.NONE, dtype=np.int8)
     # An arm with several roles belongs to none of them: its sequences would count for each.
     for role, (arm_of_lap, lap) in of_role.items():
         arm_at_row = at_lap(arm_of_lap, lap, none=np.nan)
         row = np.flatnonzero(~np.isnan(arm_at_row))
         cell = row, arm_at_row[row].astype(int)
-        roles[cell] = np.where(roles[cell] == _BASELINE, role, _SEVERAL)
+        roles[cell] = np.where(roles[cell] == _Role.NONE, role, _Role.SEVERAL)
     return roles
 
 
-def _arm_rate(replays: Replays, *, role: int) -> pd.DataFrame:
+def _arm_rate(replays: Replays, *, role: _Role) -> pd.DataFrame:
     """Log rate of sequences in the arm with one role, relative to arms without any. Null: 0.
 
     Per stop and arm, while the animal is in no arm: the arm that was run last, that was the goal
@@ -190,17 +187,17 @@ def _arm_rate(replays: Replays, *, role: int) -> pd.DataFrame:
     five sequences are expected in the arm by chance.
     """
     animals, arm = replays.animals, arms(replays)
+    if not (arm >= 0).any() or "goal" not in replays.laps:
+        return rows(animals, np.nan, 0.0, 0)
     sequences, pauses = chosen(replays, ["episode", "phase", "place"]), chosen_pauses(replays)
     sequences = sequences[arm[sequences["place"].to_numpy()] < 0]
     pauses = pauses[arm[pauses["place"].to_numpy(int)] < 0]
-    if not (arm >= 0).any() or "goal" not in replays.laps:
-        return rows(animals, np.full(len(animals), np.nan), 0.0, 0)
     there = main_arm(arm, paths(replays, sequences))
     sequences, there = sequences[there >= 0], there[there >= 0]
     of_sequence = _roles(replays, sequences)[np.arange(len(sequences)), there]
     n, n_open = (
         count_in_cells(
-            replays, table, np.select([roles == role, roles == _BASELINE], [1, 0], -1), 2
+            replays, table, np.select([roles == role, roles == _Role.NONE], [1, 0], -1), 2
         )
         for table, roles in ((sequences, of_sequence), (pauses, _roles(replays, pauses)))
     )
@@ -258,97 +255,22 @@ RECENCY_STATISTICS: dict[str, Statistic] = {
     ),
     "laps_run_on_its_side": Share("share of laps so far on the side of a sequence", _run_before),
     "past_arm_rate": Statistic(
-        "past arm, relative to arms without a role", partial(_arm_rate, role=_PAST)
+        "past arm, relative to arms without a role", partial(_arm_rate, role=_Role.PAST)
     ),
     "previous_goal_rate": Statistic(
         "previous goal arm, relative to arms without a role",
-        partial(_arm_rate, role=_PREVIOUS_GOAL),
+        partial(_arm_rate, role=_Role.PREVIOUS_GOAL),
     ),
     "rest_as_awake": Statistic(
         "places replayed at rest, as when awake", _rest_as_awake, phases=PAUSES
     ),
     "future_arm_rate": Statistic(
-        "future arm, relative to arms without a role", partial(_arm_rate, role=_FUTURE)
+        "future arm, relative to arms without a role", partial(_arm_rate, role=_Role.FUTURE)
     ),
     "more_run_side_at_rest": WideStatistic(
         "sequences at rest, the side run more to the other", _more_run, phases=AT_REST
     ),
 }
-
-
-def sequences_by_lap(replays: Replays) -> pd.DataFrame:
-    """Count sequences per pause, by the number of completed laps.
-
-    One row per animal and number of laps: `animal, laps, n_sequences, n_pauses, per_pause`, of
-    awake pauses and of those at rest before all laps.
-    """
-    animals = replays.animals
-    tables = chosen(replace(replays, phases=PAUSES), ["episode", "phase"]), replays.pauses
-    most = 1 + max(laps_done(table).max(initial=0) for table in tables)
-    counts = []
-    for table in tables:
-        done = laps_done(table)
-        kept = is_one_of(table["phase"], AWAKE) | (done == 0)
-        cell = (own_code(animals, table) * most + done)[kept]
-        counts.append(np.bincount(cell, minlength=len(animals) * most))
-    own, laps = np.divmod(np.flatnonzero(counts[1]), most)
-    n, n_pauses = (count[counts[1] > 0] for count in counts)
-    return pd.DataFrame(
-        {
-            "animal": animals[own],
-            "laps": laps,
-            "n_sequences": n,
-            "n_pauses": n_pauses,
-            "per_pause": n / n_pauses,
-        }
-    )
-
-
-def _after(replays: Replays, *, laps: int) -> pd.DataFrame:
-    """Sequences per pause after a number of laps (number; Berners-Lee et al. 2022). Null: 0.
-
-    Before the first lap, those at rest count, too.
-    """
-    table = sequences_by_lap(replays)
-    table = table[table["laps"] == laps].set_index("animal").reindex(replays.animals)
-    return rows(table.index, table["per_pause"], 0.0, table["n_sequences"].fillna(0))
-
-
-def _rate_ratio(
-    replays: Replays, *, cells: Callable[[Replays, pd.DataFrame], Ints]
-) -> pd.DataFrame:
-    """Sequences per stop in the last third of an animal's laps, relative to the first. Null: 0.
-
-    Or in its last block relative to its first (log ratio; Berners-Lee et al. 2022, Foster & Wilson
-    2006).
-    """
-    sequences = chosen(replays, ["episode", "phase", "block"])
-    n, n_pauses = (
-        count_in_cells(replays, table, cells(replays, table), 2)
-        for table in (sequences, chosen_pauses(replays))
-    )
-    return log_ratio(replays, n, n_pauses)
-
-
-def _first_or_last_third(replays: Replays, table: pd.DataFrame) -> Ints:
-    """Say which rows are of the first third of the laps (0) or the last (1); others are -1."""
-    animals = replays.animals
-    n_laps = np.bincount(own_code(animals, replays.laps), minlength=len(animals))
-    done, total = laps_done(table), n_laps[own_code(animals, table)]
-    return np.select([done < 1, 3 * done <= total, 3 * done > 2 * total], [-1, 0, 1], -1)
-
-
-def _first_or_last_block(replays: Replays, table: pd.DataFrame) -> Ints:
-    """Say which rows are of the first block (0) or the last (1); others, or if one is both, -1."""
-    animals, laps = replays.animals, laps_in_order(replays).laps
-    blocks = laps["block"].unique().tolist()
-    of_lap, block_of_lap = own_code(animals, laps), name_codes(laps["block"], blocks)
-    first, last = np.full(len(animals), -2), np.full(len(animals), -2)
-    # Of several values for one animal, the last one written remains.
-    first[of_lap[::-1]], last[of_lap] = block_of_lap[::-1], block_of_lap
-    of_row, block = own_code(animals, table), name_codes(table["block"], blocks)
-    is_first, is_last = block == first[of_row], block == last[of_row]
-    return np.select([is_first & is_last, is_first, is_last], [-1, 0, 1], -1)
 
 
 def _arm_share(replays: Replays, *, arm: str, seen: bool = True) -> pd.DataFrame:
@@ -382,22 +304,6 @@ def _cued_to_uncued(replays: Replays) -> pd.DataFrame:
     cued, uncued = (_arm_share(replays, arm=arm) for arm in ("cued_arm", "uncued_arm"))
     return rows(replays.animals, cued["value"] - uncued["value"], 0.0, cued["n"])
 
-
-RATE_STATISTICS: dict[str, Statistic] = {
-    "late_to_early_laps": WideStatistic(
-        "sequences per pause, late to early laps", partial(_rate_ratio, cells=_first_or_last_third)
-    ),
-    "rate_before_first_lap": Statistic(
-        "sequences per pause before the first lap", partial(_after, laps=0), span=(0.0, 1.0)
-    ),
-    "rate_after_one_lap": WideStatistic(
-        "sequences per pause after one lap", partial(_after, laps=1)
-    ),
-    "last_to_first_session": WideStatistic(
-        "sequences per pause, last to first session",
-        partial(_rate_ratio, cells=_first_or_last_block),
-    ),
-}
 
 UNVISITED_STATISTICS: dict[str, Statistic] = {
     "cued_minus_uncued_arm": Statistic(

@@ -118,10 +118,7 @@ def describe_world(
         is_track = is_scaled and mdp.labels is not None
         if is_scaled and mdp.labels is None:
             # In a tree no state is reached again, and positions have no scale.
-            state = mdp.transition_rows() // mdp.n_actions
-            moves = nx.DiGraph(zip(state.tolist(), mdp.successor.tolist(), strict=True))
-            moves.remove_edges_from(list(nx.selfloop_edges(moves)))
-            is_track = not nx.is_directed_acyclic_graph(moves)
+            is_track = not nx.is_directed_acyclic_graph(nx.DiGraph(moves.tolist()))
         style, unit = ("track", 2 * HALF_WIDTH) if is_track else ("graph", 0.0)
     floor = unit
     degrees = np.bincount(pairs.ravel())

@@ -27,7 +27,6 @@ from analyses.plots.style import COLUMN_WIDTH, FULL_WIDTH, INCH, SMALL, Look
 from analyses.recordings.basics.binned_track import BinnedTrack
 from analyses.recordings.prepare.event_evidence import EventEvidence, likely_path
 from replay.checks import check_number, check_table
-from replay.checks.arrays import Floats, Ints
 
 _TRACES = {  # column -> label of its panel
     "multiunit_rate": "All cells\n(kHz)",
@@ -107,7 +106,8 @@ def posterior_figure(
     3
     """
     places = places_of(posterior, track)
-    n_time, bins = len(places), None if path is None else likely_path(path, places)
+    n_time = len(places)
+    bins = None if path is None else likely_path(path, places)
     check_number("start", start)
     if (spikes is None) != (rates is None):
         raise ValueError("Spikes are sorted by place field: give both spikes and rates, or none.")
@@ -129,10 +129,18 @@ def posterior_figure(
         ax.sharex(timed[0])
     if spikes is not None and rates is not None:
         plot_spikes(spikes, rates, track, axes["spikes"], start=start, end=start + n_time * dt)
-    _draw_places(places, track, figure, axes, dt, bins)
-    looks = list(MOVEMENT_LOOKS.values()) if "movements" in axes else []
+    plot_posterior(places, track, axes["places"], dt=dt, path=bins)
+    if track.is_arena:
+        plot_coordinate(places, track, axes["places_y"], "y", 1000 * dt, bins)
+    bar = figure.colorbar(
+        axes["places"].collections[0], ax=axes["places"], aspect=18, pad=0.02, fraction=0.05
+    )
+    bar.set_label("Probability")
+    bar.outline.set_linewidth(0.4)
+    looks: list[Look] = []
     if "movements" in axes:
         plot_movements(posterior, axes["movements"], dt=dt)
+        looks += MOVEMENT_LOOKS.values()
     for name in measured:
         _draw_trace(table, name, start, axes[name])
     for ax in timed[:-1]:
@@ -176,25 +184,6 @@ def _draw_trace(traces: pd.DataFrame, name: str, start: float, ax: Axes) -> None
     if name != "field_potential":
         highest = max(np.nanmax(values), _SLOW if name == "speed" else 1e-3)
         ax.set_ylim(-0.06 * highest, highest)  # a speed of 0 does not hide behind the axis
-
-
-def _draw_places(
-    places: Floats,
-    track: BinnedTrack,
-    figure: Figure,
-    axes: dict[str, Axes],
-    dt: float,
-    bins: Ints | None,
-) -> None:
-    """Draw the posterior along a track, or of both coordinates of an arena, with its colours."""
-    plot_posterior(places, track, axes["places"], dt=dt, path=bins)
-    if track.is_arena:
-        plot_coordinate(places, track, axes["places_y"], "y", 1000 * dt, bins)
-    bar = figure.colorbar(
-        axes["places"].collections[0], ax=axes["places"], aspect=18, pad=0.02, fraction=0.05
-    )
-    bar.set_label("Probability")
-    bar.outline.set_linewidth(0.4)
 
 
 @drawing

@@ -48,21 +48,20 @@ def pick_examples(sequences: pd.DataFrame, steps: pd.DataFrame) -> dict[str, pd.
     for kind in ("reverse_episode", "forward_episode", "novel_path"):
         own = legible[legible["kind"] == kind]
         if len(own):
-            ranks = _novel_ranks(own) if kind == "novel_path" else _experienced_ranks(own)
+            if kind == "novel_path":
+                ranks = _novel_ranks(own)
+            else:
+                ranks = pd.DataFrame(
+                    {
+                        "at_agent": own["at_agent"],
+                        "at_end": own["phase"] == "episode_end",
+                        "straight": own["n_distinct"] - own["returns"],
+                        "states": own["n_distinct"],
+                    }
+                )
             best = ranks.sort_values(list(map(str, ranks)), ascending=False, kind="stable").index[0]
             examples[kind] = sequences.loc[best]
     return examples
-
-
-def _experienced_ranks(sequences: pd.DataFrame) -> pd.DataFrame:
-    return pd.DataFrame(
-        {
-            "at_agent": sequences["at_agent"],
-            "at_end": sequences["phase"] == "episode_end",
-            "straight": sequences["n_distinct"] - sequences["returns"],
-            "states": sequences["n_distinct"],
-        }
-    )
 
 
 def _novel_ranks(sequences: pd.DataFrame) -> pd.DataFrame:

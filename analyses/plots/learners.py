@@ -13,14 +13,7 @@ from matplotlib.ticker import MaxNLocator
 
 from analyses.intervals import mean_interval
 from analyses.plots.layers import draw, draw_curves, nominal
-from analyses.plots.panels import (
-    NEW,
-    add_own_legend,
-    drawing,
-    fitting_columns,
-    grid,
-    own_figure,
-)
+from analyses.plots.panels import NEW, add_own_legend, drawing, fitting_columns, grid, own_figure
 from analyses.plots.style import (
     COLUMN_WIDTH,
     FULL_WIDTH,

@@ -129,7 +129,10 @@ def plot_replay(
     states = np.asarray(sequence["states"], dtype=np.intp)
     plot_mdp(mdp, ax, rewards=False)
     known = steps[(steps["run"] == sequence["run"]) & (steps["step"] <= sequence["step"])]
-    shown = _draw_stretches(stretches(_as_experienced(sequence, states), known), position, ax)
+    orientation = sequence["orientation"]
+    backwards = (sequence["direction"] if pd.isna(orientation) else orientation) == "reverse"
+    as_experienced = states[::-1].tolist() if backwards else states.tolist()
+    shown = _draw_stretches(stretches(as_experienced, known), position, ax)
     # States with several numbers are larger.
     size = np.where(np.bincount(states, minlength=len(position)) > 1, 2.2, 1.0)
     size *= _NODE_SIZE if len(states) <= _NUMBERED else _NODE_SIZE / 3
@@ -254,13 +257,6 @@ def _note(examples: dict[str, pd.Series], learner: str, has_walls: bool) -> str:
     if has_walls:
         parts.append("Grey: walls; where the edge is dashed, the maze continues.")
     return " ".join(parts)
-
-
-def _as_experienced(sequence: pd.Series, states: NDArray[np.intp]) -> list[int]:
-    orientation = sequence["orientation"]
-    backwards = (sequence["direction"] if pd.isna(orientation) else orientation) == "reverse"
-    path: list[int] = states[::-1].tolist() if backwards else states.tolist()
-    return path
 
 
 def _draw_stretches(found: list[Stretch], position: Floats, ax: Axes) -> list[int]:

@@ -26,8 +26,10 @@ VERDICTS = {
 """Verdict -> the sentence that tells it."""
 
 _TINY = 1e-9  # a value at the end of a range is within it, however it is rounded
-_UNLIKELY = 0.05
-_AS_BEFORE = 0.8  # of the prior, of which a 90 % interval without any evidence holds .9
+_UNLIKELY = 0.05  # the claims of a class at most this probable are left out
+# A parameter is as open as before if its 90 % interval holds this share of the prior; without any
+# evidence it holds .9.
+_AS_BEFORE = 0.8
 LEVEL = 0.05
 """A class with a p of misfit of at most this is refused."""
 
@@ -140,7 +142,30 @@ def _of_animal(
     verdict: Any, own: Mapping[str, pd.DataFrame], claims: Mapping[str, tuple[str, str]]
 ) -> Iterator[str]:
     """Write the sections of one animal; a section of which there is nothing to say is empty."""
-    best = own["probabilities.csv"].sort_values("probability", ascending=False).head(8)
+    yield f"## {verdict.animal}"
+    yield f"**{verdict.text}**"
+    yield from _probabilities(verdict, own["probabilities.csv"], claims)
+    yield from _parameters(own["parameters.csv"])
+    yield from _items(
+        f"What {as_one(verdict.account)} does not explain: features outside of 90 % of its animals",
+        [
+            f"{_placed(each.meaning, own['places.csv'])}: {each.value:.3g}, expected "
+            f"{each.low:.3g} to {each.high:.3g}"
+            for each in rows_of(own["misfits.csv"])
+        ],
+    )
+    yield from _predictions(verdict, own)
+    yield from _items(
+        "What tells accounts apart here, first",
+        [_placed(name, own["places.csv"]) for name in own["importance.csv"]["meaning"].head(8)],
+    )
+
+
+def _probabilities(
+    verdict: Any, table: pd.DataFrame, claims: Mapping[str, tuple[str, str]]
+) -> Iterator[str]:
+    """Say how probable each class of accounts is, what it claims, and how far to trust this."""
+    best = table.sort_values("probability", ascending=False).head(8)
     header = ("accounts", "probability", "draws", "p of misfit", "power of this test")
     rows = [
         (
@@ -154,8 +179,6 @@ def _of_animal(
         )
         for each in rows_of(best)
     ]
-    yield f"## {verdict.animal}"
-    yield f"**{verdict.text}**"
     yield markdown((*header, "bits per sequence", "share of the ceiling"), rows)
     likely = best[(best["probability"] > _UNLIKELY) | (best["account"] == verdict.account)]
     yield from _items(
@@ -172,7 +195,7 @@ def _of_animal(
     yield _BITS.format(**verdict._asdict())
     again = [
         f"{as_one(each.account)} ({each.n_replicas:.0f} times)"
-        for each in rows_of(own["probabilities.csv"])
+        for each in rows_of(table)
         if each.n_replicas > 1
     ]
     if again:
@@ -181,20 +204,23 @@ def _of_animal(
             "numbers, until they had half as many sequences as the animal: "
             f"{', '.join(again)}."
         )
-    untested = own["probabilities.csv"].query("n_draws < 1 / @LEVEL - 1")
+    untested = table.query("n_draws < 1 / @LEVEL - 1")
     if len(untested):
         names = ", ".join(map(as_one, untested["account"]))
         yield f"Of too few draws to be refused by any misfit: {names}."
     if verdict.silent:
         yield f"Too little replay after these moves to be compared: {verdict.silent}."
-    parameters = own["parameters.csv"]
+
+
+def _parameters(parameters: pd.DataFrame) -> Iterator[str]:
+    """Say what this replay tells of the parameters of accounts, and of which it tells nothing."""
     is_open = (parameters["prior_share"] >= _AS_BEFORE) & (parameters["edge"] == "")
     yield from _items(
         "The parameters, where they are numbers (90 % intervals; those of the prior in brackets)",
         [
             f"{each.account}: {each.parameter} {each.median:.3g} ({each.low:.3g} to "
             f"{each.high:.3g}) [{each.prior_low:.3g} to {each.prior_high:.3g}]"
-            f"{each.edge and f', at the {each.edge} edge of the prior'}"
+            + (f", at the {each.edge} edge of the prior" if each.edge else "")
             for each in rows_of(parameters[~is_open])
         ],
     )
@@ -205,14 +231,10 @@ def _of_animal(
             for account, each in parameters[is_open].groupby("account", sort=False)
         ],
     )
-    yield from _items(
-        f"What {as_one(verdict.account)} does not explain: features outside of 90 % of its animals",
-        [
-            f"{_placed(each.meaning, own['places.csv'])}: {each.value:.3g}, expected "
-            f"{each.low:.3g} to {each.high:.3g}"
-            for each in rows_of(own["misfits.csv"])
-        ],
-    )
+
+
+def _predictions(verdict: Any, own: Mapping[str, pd.DataFrame]) -> Iterator[str]:
+    """Put what was found beside what the account that comes first predicts."""
     predicted = own["predictions.csv"]
     if not len(predicted):
         yield no_predictions(len(own["places.csv"]) > 0)
@@ -234,13 +256,13 @@ def _of_animal(
     if len(compared):
         yield _CONDITIONS
         yield _beside(
-            (f"{row.sense} where {row.condition}{row.versus and f', less where {row.versus}'}", row)
+            (
+                f"{row.sense} where {row.condition}"
+                + (f", less where {row.versus}" if row.versus else ""),
+                row,
+            )
             for row in rows_of(compared)
         )
-    yield from _items(
-        "What tells accounts apart here, first",
-        [_placed(name, own["places.csv"]) for name in own["importance.csv"]["meaning"].head(8)],
-    )
 
 
 def _placed(feature: str, places: pd.DataFrame) -> str:

@@ -18,7 +18,7 @@ from analyses.recordings.prepare.headings import LEAST_DIFFERENT
 from analyses.recordings.prepare.lap_ends import PAUSE as PAUSE_AT_NODE
 from analyses.recordings.prepare.recorded_experience import Experienced
 from analyses.recordings.prepare.session import Session
-from analyses.reports.text import plural
+from analyses.reports.text import agree, plural
 
 _LEAST_RUNNING = 60.0  # s
 _MANY_LONG = 0.2  # of the number of candidate events
@@ -40,9 +40,9 @@ def notes_of(found: Conclusions) -> list[str]:
     if calibration is not None:
         n_tested = int(events["evidence"].notna().sum())
         notes.append(
-            f"{n_tested} of {plural(len(events), 'event')} "
-            f"{'has' if n_tested == 1 else 'have'} at least {judgement.least_active} active cells "
-            f"and {'was' if n_tested == 1 else 'were'} compared with controls: "
+            f"{n_tested} of {plural(len(events), 'event')} {agree(n_tested, 'has', 'have')} at "
+            f"least {judgement.least_active} active cells and "
+            f"{agree(n_tested, 'was', 'were')} compared with controls: "
             f"{judgement.n_shuffles} exchanges of cells each, and {judgement.n_controls} events of "
             "each other kind. Replay has evidence for travel of at least "
             f"{calibration.least_evidence:.3g} nats, which at most {judgement.level:.0%} of each "
@@ -58,8 +58,8 @@ def notes_of(found: Conclusions) -> list[str]:
     n_early = sequences.loc[too_early, "event"].nunique()
     if n_early:
         notes.append(
-            f"{plural(n_early, 'replay event')} "
-            f"{'travel' if n_early > 1 else 'travels'} along a line as the animal had not yet run "
+            f"{plural(n_early, 'replay event')} {agree(n_early, 'travels', 'travel')} along a line "
+            "as the animal had not yet run "
             "in this recording. Whether it had before is not told, so that the kind is ambiguous; "
             "the novelty of these sequences is unexperienced."
         )
@@ -161,15 +161,15 @@ def session_notes(session: Session) -> list[str]:
     if n_left:
         notes.append(
             f"{n_left} of them, in which no cell with a field was observed throughout, "
-            f"{'is' if n_left == 1 else 'are'} left out."
+            f"{agree(n_left, 'is', 'are')} left out."
         )
     n_left = prepared.n_without_positions
     if n_left:
-        verbs = ("has", "is") if n_left == 1 else ("have", "are")
-        notes.append(f"{n_left} of them {verbs[0]} no decoded positions and {verbs[1]} left out.")
+        has, is_left = agree(n_left, "has", "have"), agree(n_left, "is", "are")
+        notes.append(f"{n_left} of them {has} no decoded positions and {is_left} left out.")
     n_short = sum(len(each) < 2 for each in session.counts)
     if n_short:
-        verb = "are" if n_short != 1 else "is"
+        verb = agree(n_short, "is", "are")
         notes.append(
             f"{n_short} of {len(session.counts)} candidate events {verb} shorter than two time "
             f"bins of {session.time_bin:g} s and {verb} not tested."
@@ -264,7 +264,7 @@ def _never_run(session: Session) -> str:
 
 def describe_events(found: Detected, criteria: Criteria) -> str:
     """Say where candidate events come from, and how many others there are."""
-    begin = f"{found.n} candidate event{'s were' if found.n != 1 else ' was'}"
+    begin = f"{plural(found.n, 'candidate event')} {agree(found.n, 'was', 'were')}"
     if found.how == "decoded":
         return f"{found.n} candidate events: stretches that were decoded without a gap."
     if found.how == "posterior":
@@ -277,12 +277,13 @@ def describe_events(found: Detected, criteria: Criteria) -> str:
         told = f"{begin} given."
         if n := found.n_overlap:
             told += (
-                f" {n} of them overlap{'s' * (n == 1)} an earlier one, so that what they share is "
-                "counted twice: intervals are too narrow. Join such events, or leave one out."
+                f" {n} of them {agree(n, 'overlaps', 'overlap')} an earlier one, so that what they "
+                "share is counted twice: intervals are too narrow. Join such events, or leave one "
+                "out."
             )
         if n := found.n_fast:
             told += (
-                f" {n} of {found.n} begin{'s' * (n == 1)} while the animal is faster than "
+                f" {n} of {found.n} {agree(n, 'begins', 'begin')} while the animal is faster than "
                 f"{criteria.largest_speed:g} cm/s: then cells represent where it runs, in theta "
                 "sequences, which look like replay. Leave such events out, or check that events "
                 "and positions have one clock."
@@ -298,18 +299,18 @@ def describe_events(found: Detected, criteria: Criteria) -> str:
     if n_refused:
         told += (
             f" Of {n_bursts} such bursts, {n_refused} ({n_refused / n_bursts:.0%}) "
-            f"{'was' if n_refused == 1 else 'were'} refused because the animal was faster as they "
+            f"{agree(n_refused, 'was', 'were')} refused because the animal was faster as they "
             "began or ended."
         )
     if found.n_short or found.n_long:
         told += (
-            f" While it was slow, {found.n_short} more {'was' if found.n_short == 1 else 'were'} "
+            f" While it was slow, {found.n_short} more {agree(found.n_short, 'was', 'were')} "
             f"shorter, and {found.n_long} longer, of up to {found.longest:g} s."
         )
     if criteria.threshold > LOW_THRESHOLD:
         told += (
-            f" {found.n_low} more reach only {LOW_THRESHOLD:g} to {criteria.threshold:g} standard "
-            "deviations (--threshold)."
+            f" {found.n_low} more {agree(found.n_low, 'reaches', 'reach')} only {LOW_THRESHOLD:g} "
+            f"to {criteria.threshold:g} standard deviations (--threshold)."
         )
     if found.n_pauses:
         told += (

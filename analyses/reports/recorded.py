@@ -12,7 +12,7 @@ from analyses.intervals import LEAST_UNITS, wilson_interval
 from analyses.recordings.decide.controls import Calibration
 from analyses.recordings.decide.epochs import AS_CHOSEN
 from analyses.recordings.prepare.travel_events import N_SEARCHES
-from analyses.reports.text import interval, markdown, number, plural, rows_of, with_interval
+from analyses.reports.text import agree, interval, markdown, number, plural, rows_of, with_interval
 from analyses.tables import KINDS
 
 LEAST_SEQUENCES = 5
@@ -43,7 +43,7 @@ def count_replay(events: pd.DataFrame, calibration: Calibration | None = None) -
     """Say in a sentence how many events hold replay, of which kinds, and how many by chance."""
     n, total = int(events["is_replay"].sum()), len(events)
     low, high = wilson_interval(n / max(total, 1), total)
-    text = f"Of {plural(total, 'event')} {n} hold{'s' * (n == 1)} replay"
+    text = f"Of {plural(total, 'event')} {n} {agree(n, 'holds', 'hold')} replay"
     if total and not n:
         text = f"No replay was found: none of {plural(total, 'event')} holds any"
     elif calibration is not None and (p := _by_chance(events, calibration)[0]) > _LEVEL:

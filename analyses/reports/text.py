@@ -29,6 +29,17 @@ def plural(n: int, noun: str) -> str:
     return f"{n} {noun}{'s' * (n != 1)}"
 
 
+def agree(n: int, one: str, several: str) -> str:
+    """Choose the verb that agrees with a number.
+
+    Examples
+    --------
+    >>> agree(1, "is", "are"), agree(0, "is", "are")
+    ('is', 'are')
+    """
+    return one if n == 1 else several
+
+
 def number(value: float) -> str:
     """Write a number with two decimals; nothing if it is unknown."""
     return "" if np.isnan(value) else f"{value:.2f}"
