@@ -22,7 +22,7 @@ from replay.checks import check_whole
 from replay.checks.arrays import Ints
 from replay.jit import count_up_to, kernel, loop_kernel
 from replay.log.backups import uninitialised
-from replay.log.event_log import LogBlock, window_ends
+from replay.log.blocks import LogBlock, window_ends
 
 CHAINS = ("within_event", "across_events")
 """How chains are counted: within each replay event, or along causes across events."""

@@ -19,7 +19,8 @@ from replay.checks.arrays import Floats, Int32s, Ints
 from replay.learners.contract import Learner, Sizes
 from replay.log import backups
 from replay.log.backups import uninitialised
-from replay.log.event_log import STEPS_PER_BLOCK, EventLog, LogBlock
+from replay.log.blocks import STEPS_PER_BLOCK, LogBlock
+from replay.log.event_log import EventLog
 from replay.log.schema import WHOLE_RUN, Excerpt, join
 from replay.log.worlds import ClosedMoves
 from replay.simulation.loop import STEP_ROW, Clock, Course, Given, World, checked_act, kernel_of

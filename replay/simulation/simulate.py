@@ -23,7 +23,8 @@ from replay.checks.arrays import Floats, Ints
 from replay.encoders.contract import Encoder
 from replay.learners import Learner, check_computes_values, find_learner
 from replay.learners.contract import Sizes
-from replay.log.event_log import EventLog, LogBlock, window_ends
+from replay.log.blocks import LogBlock, window_ends
+from replay.log.event_log import EventLog
 from replay.log.worlds import closed_moves
 from replay.simulation.driver import Driver, LogWriter, replay_stream, way_back, world_tables
 from replay.simulation.encoded import act_encoded, in_places

@@ -27,7 +27,7 @@ from replay.checks import (
     shown,
 )
 from replay.checks.arrays import Floats
-from replay.worlds.tracks import check_drawing
+from replay.worlds.track_drawing import check_drawing
 from replay.worlds.transitions import (
     Transitions,
     check_action_names,

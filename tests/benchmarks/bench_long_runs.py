@@ -16,7 +16,7 @@ from rich.table import Table
 
 from analyses.sequences.counts import ReplayCounts
 from replay.experiments import EXPERIMENTS
-from replay.log.event_log import LogBlock
+from replay.log.blocks import LogBlock
 from replay.simulation import simulate
 
 LENGTHS = (1_000_000, 5_000_000, 10_000_000)

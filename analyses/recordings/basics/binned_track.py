@@ -43,7 +43,7 @@ from replay.checks import (
     shown,
 )
 from replay.checks.arrays import Bools, Floats, Int32s, Ints
-from replay.worlds.tracks import check_drawing
+from replay.worlds.track_drawing import check_drawing
 
 _COPIES = 4  # of the distances between nodes, while they are computed
 _LONGEST = 10_000.0  # cm; the distances between bins of 1 cm take 1 GB

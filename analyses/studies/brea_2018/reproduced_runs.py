@@ -30,7 +30,8 @@ from analyses.tables import KINDS
 from replay.checks.arrays import Floats, Ints
 from replay.learners import find_learner
 from replay.learners.contract import LearnerModule
-from replay.log.event_log import STEPS_PER_BLOCK, EventLog, LogBlock, window_ends
+from replay.log.blocks import STEPS_PER_BLOCK, LogBlock, window_ends
+from replay.log.event_log import EventLog
 from replay.log.parquet import parts
 from replay.simulation import Run, simulate
 from replay.worlds.mazes import random_maze
