@@ -49,11 +49,10 @@ _OF_CONTROLS: dict[str, Prior] = {
 }
 
 
-class Moments(NamedTuple):
-    """The experience of the animal at the moment when a control replays."""
+class Experienced(NamedTuple):
+    """What an animal knows when a control replays."""
 
-    step: int  # the last completed one; -1 before the first
-    # All steps, shape (n_steps,); those up to `step` are known.
+    # All steps so far, shape (n_steps,).
     state: Int32s
     next_state: Int32s
     episode: Int32s  # the lap of each step
@@ -62,7 +61,7 @@ class Moments(NamedTuple):
     all_moves: list[Ints]
 
 
-Emit = Callable[[Moments, int, np.random.Generator], list[int]]
+Emit = Callable[[Experienced, int, np.random.Generator], list[int]]
 """Draws the places of one event, given their number."""
 
 
@@ -74,22 +73,19 @@ class Control(NamedTuple):
     claim: str  # what is reactivated
 
 
-def _uniform(moments: Moments, n_places: int, rng: np.random.Generator) -> list[int]:
-    visited = np.unique(
-        np.append(moments.state[: moments.step + 1], moments.next_state[: moments.step + 1])
-    )
+def _uniform(known: Experienced, n_places: int, rng: np.random.Generator) -> list[int]:
+    visited = np.unique(np.append(known.state, known.next_state))
     return rng.choice(visited, n_places).tolist() if len(visited) else []
 
 
-def _shuffled(moments: Moments, n_places: int, rng: np.random.Generator) -> list[int]:
-    if moments.step < 0:
+def _shuffled(known: Experienced, n_places: int, rng: np.random.Generator) -> list[int]:
+    if not len(known.episode):
         return []
-    episode = moments.episode
-    lap = rng.integers(episode[moments.step] + 1)
-    begin, end = np.searchsorted(episode[: moments.step + 1], [lap, lap + 1])
+    lap = rng.integers(known.episode[-1] + 1)
+    begin, end = np.searchsorted(known.episode, [lap, lap + 1])
     if begin == end:
         return []
-    run = np.append(moments.state[begin:end], moments.next_state[end - 1])
+    run = np.append(known.state[begin:end], known.next_state[end - 1])
     places: list[int] = rng.permutation(run)[:n_places].tolist()
     return places
 
@@ -110,11 +106,11 @@ CONTROLS: dict[str, Control] = {
     "uniform_reactivation": Control(_uniform, "Visited places, drawn independently."),
     "shuffled_laps": Control(_shuffled, "The places of one of the laps, in random order."),
     "blind_walks": Control(
-        lambda moments, n, rng: _walk(moments.all_moves, n, rng),
+        lambda known, n, rng: _walk(known.all_moves, n, rng),
         "A random walk from a random place, through walls.",
     ),
     "graph_walks": Control(
-        lambda moments, n, rng: _walk(moments.open_moves, n, rng),
+        lambda known, n, rng: _walk(known.open_moves, n, rng),
         "A random walk from a random place, along ways.",
     ),
 }
@@ -146,13 +142,14 @@ def replay_of_control(
     rows = []
     happens = rng.random(len(pauses)) < float(params["share_of_pauses"])
     n_emitted = rng.integers(1, int(params["most_places"]) + 1, size=len(pauses))
-    moments = Moments(
-        -1, steps["state"], steps["next_state"], steps["episode"], open_moves, all_moves
-    )
     for step, phase, n, does in zip(
         pauses["step"].tolist(), pauses["phase"], n_emitted.tolist(), happens.tolist(), strict=True
     ):
-        places = control.emit(moments._replace(step=step), n, rng) if does else []
+        state, next_state, episode = (
+            steps[name][: step + 1] for name in ("state", "next_state", "episode")
+        )
+        known = Experienced(state, next_state, episode, open_moves, all_moves)
+        places = control.emit(known, n, rng) if does else []
         if places:
             rows.append((step, phase, places))
     return pd.DataFrame(rows, columns=["step", "phase", "states"])

@@ -15,8 +15,6 @@ References
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 import numpy as np
 from numpy.typing import ArrayLike
 from scipy import sparse
@@ -35,25 +33,12 @@ Options = tuple[Floats, Ints, Ints]
 """Values of each option of each choice, the option chosen, and the sequence of each choice."""
 
 
-class _Decisions(NamedTuple):
-    """The decisions of sequences: a beginning, moves, and a stop each."""
-
-    lap: Ints  # of each sequence
-    first: Ints  # the place where it begins
-    last: Ints  # and where it stops
-    owner: Ints  # the sequence of each move
-    move: Ints  # the number of each move, a row of `Places.ends`
-
-
-def _decisions(replayed: Replayed, places: Places) -> _Decisions:
-    states = replayed.states
-    owner = states.owner
+def _moves(replayed: Replayed, places: Places) -> tuple[Ints, Int32s]:
+    """Return the sequence of each move, and the number of the move, a row of `Places.ends`."""
+    states, owner = replayed.states, replayed.states.owner
     is_move = owner[1:] == owner[:-1]
     here, there = states.flat[:-1][is_move], states.flat[1:][is_move]
-    numbers = (
-        replayed.lap, states.first, states.last, owner[1:][is_move], places.move[here, there]
-    )  # fmt: skip
-    return _Decisions(*(each.astype(np.int64) for each in numbers))
+    return owner[1:][is_move], places.move[here, there]
 
 
 def path_bits(
@@ -64,7 +49,6 @@ def path_bits(
     `simulated` is what an account replays. A share `wrong_places` of the animal's places may be any
     place instead of the one that was replayed.
     """
-    own = _decisions(simulated, places)
     n_laps, n_places, n_moves = len(places.goal), places.n_places, places.n_moves
     out = np.bincount(places.ends[:, 0], minlength=n_places)
     # Moves come first, then the stop in each place; a choice is made among those of one place.
@@ -72,10 +56,11 @@ def path_bits(
     even = np.asarray(1.0 / (1.0 + out[place_of]), dtype=np.float64)
 
     goes = np.zeros((n_laps, n_moves + n_places))
-    np.add.at(goes, (own.lap[own.owner], own.move), 1.0)
-    np.add.at(goes, (own.lap, n_moves + own.last), 1.0)
+    owner, move = _moves(simulated, places)
+    np.add.at(goes, (simulated.lap[owner], move), 1.0)
+    np.add.at(goes, (simulated.lap, n_moves + simulated.states.last.astype(np.int64)), 1.0)
     starts = np.zeros((n_laps, n_places))
-    np.add.at(starts, (own.lap, own.first), 1.0)
+    np.add.at(starts, (simulated.lap, simulated.states.first), 1.0)
 
     start = _smoothed(starts, np.zeros(n_places, dtype=np.int64), np.full(n_places, 1 / n_places))
     go = _smoothed(goes, place_of, even)
@@ -114,11 +99,11 @@ def _smoothed(counts: Floats, group: Ints, even: Floats) -> Floats:
 
 def walk_bits(replayed: Replayed, places: Places) -> Floats:
     """Return log2 of the probability of each sequence under a walk along the track."""
-    seen = _decisions(replayed, places)
+    owner, move = _moves(replayed, places)
     even = -np.log2(1.0 + np.bincount(places.ends[:, 0], minlength=places.n_places))
-    bits = -np.log2(places.n_places) + even[seen.last]
-    moved = even[places.ends[seen.move, 0]]
-    return np.asarray(bits + np.bincount(seen.owner, moved, minlength=len(bits)))
+    bits = -np.log2(places.n_places) + even[replayed.states.last]
+    moved = even[places.ends[move, 0]]
+    return np.asarray(bits + np.bincount(owner, moved, minlength=len(bits)))
 
 
 def held_out_bits(bits: Floats, lap: Int32s) -> Floats:
@@ -194,10 +179,8 @@ def _beginnings(
     )
     goal = places.goal[replayed.lap]
     far = np.where(goal[:, None] >= 0, places.distance[goal], places.distance.max())
-    visits = np.zeros((len(places.goal), n_places))
-    for lap in range(len(places.goal)):
-        visits[lap] = np.bincount(places.ends[:, 1], places.n_made[lap], minlength=n_places)
-    visits = visits[replayed.lap]
+    entered = [np.bincount(places.ends[:, 1], made, n_places) for made in places.n_made]
+    visits = np.stack(entered)[replayed.lap]
     features = {
         "how often it is one": np.log(counts + 1.0 / n_places),
         "at the animal": near == 0,
@@ -246,9 +229,8 @@ def _continuations(
         gain = places.distance[to, here][:, None] - places.distance[to[:, None], there]
         return np.where(to[:, None] >= 0, gain, 0.0)
 
-    known = _decisions(base, places)
-    n_moved = np.bincount(known.move, minlength=n_moves)[move]
-    n_stopped = np.bincount(known.last, minlength=places.n_places)[here]
+    n_moved = np.bincount(_moves(base, places)[1], minlength=n_moves)[move]
+    n_stopped = np.bincount(base.states.last, minlength=places.n_places)[here]
     if leaves_self_out:
         n_moved[np.arange(len(here)), np.minimum(chosen, width - 2)] -= ~is_last
         n_stopped -= is_last

@@ -180,14 +180,13 @@ def world_of_moves(state: Int32s, next_state: Int32s) -> MDP:
     n_states = int(max(state.max(initial=0), next_state.max(initial=0))) + 1
     moves = np.unique(np.column_stack((state, next_state)), axis=0)
     leaves = np.bincount(moves[:, 0], minlength=n_states)
-    start = np.bincount(moves[:, 0], minlength=n_states).astype(float)
     return MDP.from_transitions(
         moves[:, 0],
         np.zeros(len(moves), dtype=np.int64),
         moves[:, 1],
         1.0 / leaves[moves[:, 0]],
         np.zeros(len(moves)),
-        start_probability=start / start.sum(),
+        start_probability=leaves / leaves.sum(),
         terminal=leaves == 0,
         action_names=["go"],
         name="unknown",

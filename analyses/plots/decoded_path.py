@@ -199,12 +199,8 @@ def decoded_path_figure(
     ----------
     sequences : pandas.DataFrame
         Rows of `place_sequences`, one for each panel.
-    steps : pandas.DataFrame
-        The animal's moves: `episode, step, state, next_state`.
-    world : MDP
-        The world whose states these are, with positions.
-    track : BinnedTrack
-        The track.
+    steps, world, track
+        As in `plot_decoded_path`.
     width_cm : float, default 8.5
         Width of the figure. A row has two panels, or four if it is wider than a column.
     """

@@ -160,16 +160,10 @@ def animate_pause(
 
     Parameters
     ----------
-    log : EventLog or Run
-        The log of a model or of a recording, or a run that has one.
-    event : int, optional
-        The number of the replay event; by default the one with the longest sequence.
+    log, event, run, mdp
+        As in :func:`analyses.plots.plot_event`.
     out : path, default "pause.gif"
         The file to write, `.gif` or `.mp4`; MP4 needs the program ffmpeg.
-    run : int, default 0
-        Number of the run in the log.
-    mdp : MDP, optional
-        The world, for the positions of its states; by default that of the log.
 
     Returns
     -------
