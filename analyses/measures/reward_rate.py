@@ -144,11 +144,6 @@ def summarise(normalised: pd.DataFrame) -> pd.DataFrame:
         `n_seeds` is the smallest number of seeds of an MDP. With a single MDP, `sem` and the
         interval are NaN.
 
-    Raises
-    ------
-    ValueError
-        If columns are missing.
-
     Examples
     --------
     >>> normalised = pd.DataFrame({"experiment": "maze", "learner": "q_lambda", "mdp": [0, 0, 1],

@@ -119,11 +119,6 @@ def plot_decoded_path(
     matplotlib.axes.Axes
         `ax`. The pieces are labelled for a legend; a ring marks where two pieces join, a square the
         animal, if its place is known.
-
-    Raises
-    ------
-    ValueError
-        If columns are missing, or the world has no positions.
     """
     check_table(sequence.to_frame().T, ["states", "step", "location", "kind"], "sequence")
     check_table(steps, ["episode", "step", "state", "next_state"], "steps")

@@ -30,11 +30,6 @@ def plot_sweep(table: pd.DataFrame, ax: Axes = NEW, *, width_cm: float = COLUMN_
         which the first is the axis and the second the colour. Points are means over seeds, bars
         their 95 % Student-t intervals.
 
-    Raises
-    ------
-    ValueError
-        If columns are missing, or the number of parameters is neither one nor two.
-
     Examples
     --------
     >>> table = pd.DataFrame({"learning_rate": [0.1, 0.1, 0.5, 0.5], "seed": [0, 1, 0, 1],
