@@ -69,8 +69,7 @@ class ReplayCounts:
                 pieces = (block.steps[:0], *self._unfinished)
                 before = uninitialised(sum(map(len, pieces)), block.steps.dtype)
                 np.concatenate(pieces, out=before)
-                rows = block.backups, block.first_row, block.steps, block.first_step
-                kinds = run_back(*rows, before)
+                kinds = run_back(block, before)
             if kinds is None:
                 self._runs_back, self._unfinished = False, []
                 if block.n_backups:

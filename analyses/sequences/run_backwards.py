@@ -11,23 +11,20 @@ from analyses.sequences.growing import ACROSS, WITHIN, ChainKinds
 from analyses.sequences.kinds import AMBIGUOUS, REVERSE_EPISODE
 from replay.jit import inlined, loop_kernel
 from replay.log.backups import STEP
+from replay.log.blocks import LogBlock
 
 
-def run_back(
-    backups: NDArray[np.void],
-    first_row: int,
-    steps: NDArray[np.void],
-    first_step: int,
-    unfinished: NDArray[np.void],
-) -> ChainKinds | None:
+def run_back(block: LogBlock, unfinished: NDArray[np.void]) -> ChainKinds | None:
     """Classify the chains of a block in which each event is the last episode run backwards.
 
     To know such chains takes no index of experience: each is a contiguous piece of the episode that
     just ended, or of the one in progress, whose steps are in this block or, before it, in
     `unfinished`. Returns None if any backup is something else.
     """
-    kinds = ChainKinds.room(len(backups))
-    n_chains = _run_back(backups, first_row, steps, first_step, unfinished, kinds)
+    kinds = ChainKinds.room(block.n_backups)
+    n_chains = _run_back(
+        block.backups, block.first_row, block.steps, block.first_step, unfinished, kinds
+    )
     return None if n_chains < 0 else kinds.only(slice(n_chains))
 
 

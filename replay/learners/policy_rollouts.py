@@ -197,7 +197,7 @@ def learn(params: Params, memory: Memory, transition: Transition, log: BackupBuf
         step = memory.episode.steps[memory.episode.length[0] - 1 - back]
         s, a, r = int(step["state"]), int(step["action"]), step["reward"]
         G = params.discount * G + r
-        _set_policy(memory, 0, s, False)
+        _set_policy(memory, 0, s, False)  # in a row that a rollout sets anew
         expected, before = 0.0, Q[s, a]
         for b in range(h.shape[1]):
             expected += memory.policy[0, b] * Q[s, b]
@@ -331,7 +331,7 @@ def _follow(
     for t in range(length):
         outcome = memory.experiences.rows[memory.path[t]]
         s, a = outcome["state"], outcome["action"]
-        i, known = memory.place[s], memory.action_values[s, a]
+        i, value = memory.place[s], memory.action_values[s, a]
         # What the rollout earns from this move on.
         G = 0.0
         for later in range(length - 1, t - 1, -1):
@@ -342,7 +342,7 @@ def _follow(
                 away = (1.0 if b == a else 0.0) - memory.policy[i, b]
                 h[s, b] += params.rollout_rate * weight * surplus * away
         s_next, r = outcome["next_state"], outcome["reward"]
-        row = record(log, phase, s, a, s_next, known, known, r, pop=pop, cause=row)
+        row = record(log, phase, s, a, s_next, value, value, r, pop=pop, cause=row)
         weight *= params.discount
 
 
@@ -353,16 +353,14 @@ def replay(params: Params, memory: Memory, pause: Pause, rng: Generator, log: Ba
     if not (pause.phase == START or (params.each_step and pause.phase == STEP)):
         return
     n = _reach(params, memory, pause.state)
-    for i in range(n):
-        _set_policy(memory, i, memory.reached[i], True)
     mean_reward = memory.earned[_REWARDS] / max(memory.earned[_MOVES], 1.0)
     time_cost = params.backup_cost * max(mean_reward, 0.0)
     for pop in range(params.n_rollouts):
+        for i in range(n):
+            _set_policy(memory, i, memory.reached[i], True)
         _evaluate(params, memory, n)
         if _expected_gain(params, memory, n) <= time_cost:
             break
         _follow(params, memory, _drawn(params, memory, rng), pause.phase, pop, log)
-        for i in range(n):
-            _set_policy(memory, i, memory.reached[i], True)
     for i in range(n):
         memory.place[memory.reached[i]] = -1

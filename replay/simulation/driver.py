@@ -382,15 +382,13 @@ class Driver:
     def _call(
         self, world: World, given: Given | None, course: Course, steps: NDArray[np.void] | None
     ) -> int:
-        """Call the loop for as many steps as take a moment, so that Ctrl-C works in between.
-
-        Where a single step may take long, it runs in a thread that an interrupt leaves behind. The
-        number of steps is adapted by processor time, so that a busy machine changes nothing; the
-        time is not measured where the world changes after each step.
-        """
+        """Call the loop for as many steps as take a moment, so that Ctrl-C works in between."""
+        # The number of steps is adapted by processor time, so that a busy machine changes nothing;
+        # the time is not measured where the world changes after each step.
         is_timed = course.n_steps > 1 or self._pace == 1
         begin = process_time() if is_timed else 0.0
         learner, params, memory = self.learner, self.learner.params, self.memory
+        # A single step that may take long runs in a thread, which an interrupt leaves behind.
         is_long = learner.most_backups(params, memory) * self._n_pairs >= _LARGE
         run = partial(_in_thread, self._run) if is_long and learner.compiled else self._run
         n_done = run(

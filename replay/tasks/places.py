@@ -78,18 +78,13 @@ class Rule(NamedTuple):
 
 
 class _Moves(NamedTuple):
-    """Where all actions lead.
+    """Where all actions lead."""
 
-    `memories` lists the possible memories. `memory` and `here`, of shape (n_states,), are the
-    numbers of each state's memory and node. Of shape (n_states, n_actions): `there` is the node
-    that an action leads to, -1 if there is none; `passing` and `ending` are the states entered if
-    the lap goes on there, and if it ends there, -1 if there is no such state.
-    """
-
-    memories: tuple[str, ...]
-    memory: Ints
-    here: Ints
-    there: Ints
+    memories: tuple[str, ...]  # all that are possible
+    memory: Ints  # (n_states,): the number of each state's memory
+    here: Ints  # (n_states,): and of its node
+    there: Ints  # (n_states, n_actions): the node that an action leads to; -1: none
+    # (n_states, n_actions): the states entered if the lap goes on there, and if it ends; -1: none
     passing: Ints
     ending: Ints
 

@@ -175,11 +175,9 @@ def reward_rate(
 
 
 def _solved(matrix: Any, right: Floats) -> Floats:
-    """Solve a sparse linear system, with the same bits on any processor.
-
-    The order in which linear algebra sums, and with it the last digits, depends on the processor.
-    After one step of refinement by the exact residual, the error is far below these digits.
-    """
+    """Solve a sparse linear system, with the same bits on any processor."""
+    # The order in which linear algebra sums, and with it the last digits, depends on the processor.
+    # After one step of refinement by the exact residual, the error is far below these digits.
     rows = matrix.tocsr()
     decomposition = _decomposed(rows)
     solution: Floats = decomposition.solve(right)

@@ -213,10 +213,10 @@ def _of_posterior(
 ) -> _Decoded:
     """Decode an event from another program's posterior.
 
-    With the usual uniform prior, the posterior of a decoder without movement is proportional to the
-    likelihood. A posterior that is already smooth makes travel seem more certain than it is. Of
-    time bins that are missing or NaN all places are equally likely.
+    One that is already smooth makes travel seem more certain than it is.
     """
+    # With the usual uniform prior, the posterior of a decoder without movement is proportional to
+    # the likelihood. Of time bins that are missing or NaN all places are equally likely.
     posterior, track = session.recording.posterior, session.track
     begin, end = session.events[["start_time", "end_time"]].to_numpy(dtype=float)[row].tolist()
     assert posterior is not None

@@ -88,6 +88,7 @@ def with_epochs(
         chosen.setdefault(name, []).append(_intervals(where, name, found))
     epochs, notes = {}, []
     first, last = found.span()
+    seen = found.observed.any_cell(len(found.spikes))
     for name, each in chosen.items():
         whole = np.concatenate(each)
         whole = whole[np.argsort(whole[:, 0], kind="stable")]
@@ -106,10 +107,7 @@ def with_epochs(
                 f"{lost:,.0f} s of the epoch {name!r} lie outside of the recording, and do not "
                 "count."
             )
-        n_cells = len(found.spikes)
-        unseen = np.diff(kept, axis=1).sum() - sum(
-            seconds_in(found.observed.any_cell(n_cells), *ends) for ends in kept
-        )
+        unseen = np.diff(kept, axis=1).sum() - sum(seconds_in(seen, *ends) for ends in kept)
         if unseen > 1:
             notes.append(
                 f"In {unseen:,.0f} s of the epoch {name!r} no cell was observed: they do not count."
@@ -122,7 +120,7 @@ def with_epochs(
         + (f" in {count_text(len(each), 'part')})" if len(each) > 1 else ")")
         for name, each in epochs.items()
     )
-    where = (
+    ran = (
         f"The animal ran on the track in the epoch {RUN!r}."
         if run is not None
         else f"None is named {RUN!r}, so the times on the track are those of the file."
@@ -132,7 +130,7 @@ def with_epochs(
         epochs=epochs,
         on_track=found.on_track if run is None else run,
         most_unknown=most_unknown,
-        notes=(*found.notes, f"Epochs: {listed}. {where}", *notes),
+        notes=(*found.notes, f"Epochs: {listed}. {ran}", *notes),
     )
 
 

@@ -74,7 +74,7 @@ def _t_maze(name: str, n_looks: int, variant: Variant) -> Task:
     cue = {_CUED: 1.0}
     blocks = [
         Block("rest 1", 0, n_rest=n_rest),
-        Block("run 1", n_laps, stem, {_HOME: 1.0, _STOP: 1.0}, barrier, n_rest * (not looks)),
+        Block("run 1", n_laps, stem, {_HOME: 1.0, _STOP: 1.0}, barrier, 0 if looks else n_rest),
         Block("run 2", n_laps, arms, {_HOME: 1.0} | cue, n_rest=n_rest),
     ]
     if looks:
@@ -88,9 +88,8 @@ def _t_maze(name: str, n_looks: int, variant: Variant) -> Task:
             here = _ROUTES[block.contingency[0]][0]
             outward = [name for name in block.contingency if not name.startswith("from")]
             n_out = 0
-            rules = _rules(block)
+            rules, shown = _rules(block), block.contingency[0].startswith("look")
             for number in range(block.n_laps):
-                shown = block.contingency[0].startswith("look")
                 start, end = _ROUTES[outward[n_out % len(outward)]]
                 if here != start and not shown:
                     start, end = here, _HOME
@@ -108,12 +107,12 @@ def _t_maze(name: str, n_looks: int, variant: Variant) -> Task:
 def _rules(block: Block) -> list[Rule]:
     """Return the rules of a block: where laps out and back begin, end and pay."""
     arms = (_CUED, _UNCUED)
-    paid = tuple(block.rewards.items())
-    if block.name == "run 1":
-        return [Rule((_HOME,), (_STOP,), paid[1:]), Rule((_STOP,), (_HOME,), paid[:1], _BACK)]
-    if block.name == "run 2":
-        return [Rule((_HOME,), arms, paid[1:]), Rule(arms, (_HOME,), paid[:1], _BACK)]
-    return [Rule((_STOP,), arms, paid)]
+    away = tuple(paid for paid in block.rewards.items() if paid[0] != _HOME)
+    if block.name not in ("run 1", "run 2"):
+        return [Rule((_STOP,), arms, away)]
+    ends = (_STOP,) if block.name == "run 1" else arms
+    at_home = ((_HOME, block.rewards[_HOME]),)
+    return [Rule((_HOME,), ends, away), Rule(ends, (_HOME,), at_home, _BACK)]
 
 
 def t_revaluation(*, rng: np.random.Generator | None = None) -> Task:
