@@ -163,11 +163,11 @@ _ANY = 2**4096  # numpy accepts whole numbers of any size as seeds
 
 def limits_in_words(at_least: float, at_most: float) -> str:
     """Say between which numbers a value must be, these included; nothing where it may be any."""
-    if at_least > -math.inf and at_most < math.inf:
-        return f" from {at_least:.15g} to {at_most:.15g}"
-    if at_least > -math.inf:
-        return f" of at least {at_least:.15g}"
-    return f" of at most {at_most:.15g}" if at_most < math.inf else ""
+    ends = at_least, at_most
+    low, high = (str(each) if isinstance(each, int) else f"{each:.15g}" for each in ends)
+    if at_least == -math.inf:
+        return "" if at_most == math.inf else f" of at most {high}"
+    return f" of at least {low}" if at_most == math.inf else f" from {low} to {high}"
 
 
 def check_whole(
