@@ -26,6 +26,7 @@ from replay.encoders import (
     predictive_states,
 )
 from replay.encoders.contract import Walk
+from replay.encoders.levels import find_levels
 from replay.encoders.variational_codes import BitCoder, draw_weights
 from replay.learners import episodic_control
 from replay.learners.contract import Sizes
@@ -301,8 +302,50 @@ def test_as_many_predictive_states_as_places(n_places):
     coder = PredictiveStates(40, 2).prepare(walk, rng())
     codes = np.array([coder.begin(seen) for seen in walk.observations])
     assert len(set(zip(codes, place, strict=True))) == len(set(codes)) == n_places
-    assert coder.weight[:, :n_places].any(axis=0).all()
-    assert not coder.weight[:, n_places:].any()
+    assert coder.of.weight[:, :n_places].any(axis=0).all()
+    assert not coder.of.weight[:, n_places:].any()
+
+
+def test_levels_by_hand():
+    """A pixel of three values becomes two features; what is rare, continuous or on-off stays."""
+    n, draw = 4000, rng(1)
+    of_three = np.array([0.5, 0.75, 1.0])[draw.choice(3, n, p=[0.9, 0.07, 0.03])]
+    on_and_off = draw.integers(0, 2, n).astype(float)
+    rare = np.where(np.arange(n) < 2, 1.0, np.where(np.arange(n) < 50, 0.75, 0.5))
+    noise = 0.02 * draw.normal(size=n)
+    seen = np.column_stack(
+        [noise, of_three + noise, on_and_off, rare + noise, draw.uniform(size=n)]
+    )
+    levels = find_levels(seen, 100, None)
+    assert levels.kept.tolist() == [0, 2, 3, 4]
+    assert levels.owner.tolist() == [1, 1]
+    own = levels.of(seen)
+    assert (own[:, :4] == seen[:, levels.kept]).all()
+    assert (own[:, 4:] == np.equal.outer(of_three, [0.75, 1.0])).all()
+    assert (levels.of(seen[7]) == own[7]).all()
+    # Known levels stay, even if values fill the gap later; and there are not more than allowed.
+    filled = np.vstack([seen, np.tile(np.linspace(0, 1, 200)[:, None], 5)])
+    assert find_levels(filled, 100, None).owner.size == 0
+    assert find_levels(filled, 100, levels).owner.tolist() == [1, 1]
+    assert find_levels(seen, 5, None).kept.tolist() == [0, 1, 2, 3, 4]
+
+
+@pytest.mark.parametrize("seed", [1, 2, 3])
+def test_a_second_animal_in_the_same_pixels_is_no_part_of_the_state(seed):
+    n, n_places, draw = 10_000, 25, rng(seed)
+    action, moves = draw.integers(0, 2, n), draw.choice([-1, 1], n)
+    own, other = np.zeros((2, n), dtype=int)
+    for k in range(1, n):
+        own[k] = np.clip(own[k - 1] + 2 * action[k] - 1, 0, n_places - 1)
+        other[k] = np.clip(other[k - 1] + moves[k], 0, n_places - 1)
+    seen = np.full((n, n_places), 0.5)
+    seen[np.arange(n), other] = 0.75
+    seen[np.arange(n), own] = 1.0  # and hides the other
+    seen += 0.02 * draw.normal(size=seen.shape)
+    first = np.arange(n) == 0
+    walk = Walk(seen, first, np.where(first, -1, action), 2, np.zeros(n))
+    codes = walk.codes(PredictiveStates(60, 2).prepare(walk, rng()))
+    assert len(set(zip(codes, own, strict=True))) == len(set(codes)) == n_places
 
 
 @pytest.mark.parametrize("n", [100, 400])

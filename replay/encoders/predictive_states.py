@@ -15,6 +15,7 @@ from scipy.special import log_ndtr
 from replay.checks import MOST_STATES, check_whole
 from replay.checks.arrays import Bools, Floats, Int32s, Ints
 from replay.encoders.contract import Walk
+from replay.encoders.levels import LevelCodebook, find_levels
 from replay.encoders.vectors import FEW, Codebook, Refitted, means, refit_steps, sample
 
 _CRITICAL = 1.8692  # of the Anderson-Darling statistic, for one of 10,000 normal samples
@@ -25,6 +26,7 @@ _N_ITERATIONS = 10
 _N_ROUNDS = 2  # of splitting and joining
 _LEAST_ERROR = 1e-3  # of the variance of a feature: without noise there are no errors
 _SURE = 5.0  # standard deviations beyond chance
+_RARE = 3.0  # standard errors beyond chance, as some moments say how uncertain a sum of them is
 _APART = 3.0  # standard deviations between two places
 _SELECTED = 3.0  # standard deviations beyond chance, as halves are those that are far apart
 _MEDIAN = 0.6745  # of the absolute value of a standard normal variable
@@ -36,10 +38,13 @@ class PredictiveStates(Refitted):
 
     A feature counts if what is expected of it next depends on the action [1]_, or on features that
     count; and if the reward depends on it beside these. Units that flicker or drift by themselves
-    do not count. Features are measured in units of their noise. A centre is split while its
-    observations are not normally distributed about it [2]_, and two are joined that are no further
-    apart than noise takes them, so that places have one code each, and what varies continuously is
-    divided into as many codes as there may be.
+    do not count. A feature of three values or more, with gaps between them, becomes as many: each
+    says whether it has this value, such as the brightness of one of two animals.
+
+    Features are measured in units of their noise. A centre is split while its observations are not
+    normally distributed about it [2]_, and two are joined that are no further apart than noise
+    takes them, so that places have one code each, and what varies continuously is divided into as
+    many codes as there may be.
 
     Each observation has to tell the place; where several look alike, `StateMerging` with this
     encoder in `of` finds the states.
@@ -78,55 +83,59 @@ class PredictiveStates(Refitted):
         refit_steps(self.refit_factor)
 
     def prepare(
-        self, walk: Walk, rng: np.random.Generator, previous: Codebook | None = None
-    ) -> Codebook:
+        self, walk: Walk, rng: np.random.Generator, previous: LevelCodebook | None = None
+    ) -> LevelCodebook:
         """Find what actions change, and place the centres."""
-        seen = walk.observations
-        if seen.shape[1] > _MOST_FEATURES:
+        n_features = walk.observations.shape[1]
+        if n_features > _MOST_FEATURES:
             raise ValueError(
                 f"PredictiveStates predicts at most {_MOST_FEATURES:,} features, and observations "
-                f"have {seen.shape[1]:,}: make images smaller, as by "
+                f"have {n_features:,}: make images smaller, as by "
                 "gymnasium.wrappers.ResizeObservation."
             )
-        counts, unit = _features(walk)
-        offset, fitted = seen.mean(axis=0), seen
-        typical = np.full((self.n_codes, seen.shape[1]), np.inf)
+        levels = find_levels(
+            walk.observations, _MOST_FEATURES, None if previous is None else previous.levels
+        )
+        seen = levels.of(walk.observations)
+        counts, unit = _features(walk._replace(observations=seen), len(levels.owner))
+        offset, spread, fitted = seen.mean(axis=0), seen.std(axis=0), walk.observations
+        typical = np.full((self.n_codes, n_features), np.inf)
         is_scarce = False
         if previous is not None:
-            typical = previous.typical
+            typical = previous.of.typical
             is_scarce = bool(np.isfinite(typical).all())
             if is_scarce:  # codes go where the run is rather than the walk
-                fitted = seen[max(2 * self.n_before - len(seen), 0) :]
+                fitted = fitted[max(2 * self.n_before - len(seen), 0) :]
         fitted = sample(fitted, _MOST_PER_CODE * self.n_codes, rng)
+        own = levels.of(fitted)
         for number in range(_N_ROUNDS):
             weight = np.diag(1 / np.where(counts, unit, np.inf))[counts]
             centres = np.full((self.n_codes, len(weight)), np.inf)
             used = np.isfinite(typical).all(axis=1)
-            centres[used] = (typical[used] - offset) @ weight.T
-            points = (fitted - offset) @ weight.T
+            centres[used] = (levels.of(typical[used]) - offset) @ weight.T
+            points = (own - offset) @ weight.T
             label = _place(points, centres)
             if number > 0 and not is_scarce:  # by then, the errors within codes are known
                 label = _join(points, centres, label)
             typical = means(fitted, label, self.n_codes)
             # What cannot be predicted linearly is no noise if codes tell it.
-            within = np.sqrt(((fitted - typical[label]) ** 2).mean(axis=0))
-            least = np.sqrt(_LEAST_ERROR) * seen.std(axis=0)
+            within = np.sqrt(((own - means(own, label, self.n_codes)[label]) ** 2).mean(axis=0))
+            least = np.sqrt(_LEAST_ERROR) * spread
             unit = np.where(least > 0, np.minimum(unit, np.maximum(within, least)), unit)
         if previous is not None:
             gone = np.isfinite(centres).all(axis=1) & ~np.isfinite(typical).all(axis=1)
-            typical[gone] = previous.typical[gone]
+            typical[gone] = previous.of.typical[gone]
             # A code should mean what it meant.
-            known = np.isfinite(previous.centres).all(axis=1)
-            before = (fitted - previous.offset) @ previous.weight.T
-            before = np.flatnonzero(known)[vq(before, previous.centres[known])[0]]
+            known = np.isfinite(previous.of.centres).all(axis=1)
+            before = vq(previous.points(fitted), previous.of.centres[known])[0]
             agree = np.zeros((self.n_codes, self.n_codes))
-            np.add.at(agree, (before, label), 1)
+            np.add.at(agree, (np.flatnonzero(known)[before], label), 1)
             same = linear_sum_assignment(agree, maximize=True)[1]
             centres, typical = centres[same], typical[same]
-        return Codebook(offset, weight, centres, typical)
+        return LevelCodebook(levels, Codebook(offset, weight, centres, typical))
 
 
-def _features(walk: Walk) -> tuple[Bools, Floats]:
+def _features(walk: Walk, n_levels: int) -> tuple[Bools, Floats]:
     """Return which features count, and the standard deviation of the errors of their prediction.
 
     What counts is predicted better if the action is known, or with features that count; and what
@@ -138,24 +147,27 @@ def _features(walk: Walk) -> tuple[Bools, Floats]:
     now, later = scaled[:-1][within], scaled[1:][within]
     action, reward = walk.action[1:][within], walk.reward[1:][within]
     taken = [action == each for each in np.unique(action)]
+    is_level = np.arange(len(spread)) >= len(spread) - n_levels
     if len(now) <= len(taken) * (now.shape[1] + 1):
         return spread >= 0, np.where(spread > 0, spread, 1.0)
     error = _errors(now, later, taken)
     unknown = _errors(now, later, [action >= 0]) if len(taken) > 1 else later
-    counts = _is_better(unknown, error, max(len(taken) - 1, 1) * (now.shape[1] + 1))
+    counts = _is_better(unknown, error, max(len(taken) - 1, 1) * (now.shape[1] + 1), is_level)
     changes = counts
     while changes.any():
         # Where one is does not depend on the action, but on a speed that does.
         without = _errors(now[:, ~counts], later, taken)
-        changes = ~counts & _is_better(without, error, len(taken) * int(counts.sum()))
+        changes = ~counts & _is_better(without, error, len(taken) * int(counts.sum()), is_level)
         counts = counts | changes
     if counts.any():
         # Per action: what turns a reward from one end of a track to the other has no mean effect.
         rest = _errors(now[:, counts], np.column_stack([now, reward / (reward.std() or 1)]), taken)
         for rows in taken:
             size = np.maximum(rest[rows].std(axis=0), np.sqrt(_LEAST_ERROR))
-            shared = rest[rows].T @ rest[rows, -1] / (size * size[-1])
-            counts = counts | (shared[:-1] ** 2 > _SURE**2 * np.count_nonzero(rows))
+            shared = rest[rows, :-1] * rest[rows, -1:] / (size[:-1] * size[-1])
+            # One moment, such as the first at which either was seen, is no evidence.
+            least = np.abs(shared.sum(axis=0)) - np.abs(shared).max(axis=0)
+            counts = counts | (least > _SURE * np.sqrt(len(shared)))
     else:
         counts = spread >= 0
     errors = np.median(np.abs(error), axis=0) / _MEDIAN
@@ -173,11 +185,14 @@ def _errors(now: Floats, later: Floats, taken: list[Bools]) -> Floats:
     return errors
 
 
-def _is_better(without: Floats, known: Floats, n_more: int) -> Bools:
+def _is_better(without: Floats, known: Floats, n_more: int, is_level: Bools) -> Bools:
     """Return whether features are predicted better than more parameters do by chance."""
-    rest, error = (without**2).sum(axis=0), (known**2).sum(axis=0)
-    by_chance = (n_more + _SURE * np.sqrt(2 * n_more)) / len(known)
-    return np.asarray(rest - error > by_chance * error + _LEAST_ERROR)
+    gained, error, n = without**2 - known**2, (known**2).sum(axis=0), len(known)
+    beyond = gained.sum(axis=0) - n_more / n * error
+    by_chance = _SURE * np.sqrt(2 * n_more) / n * error + _LEAST_ERROR
+    # Levels are seen at few moments, with errors far from normal: chance is larger.
+    uncertain = np.where(is_level, np.sqrt(n) * gained.std(axis=0), 0.0)
+    return np.asarray(beyond > np.maximum(by_chance, _RARE * uncertain))
 
 
 def _place(points: Floats, centres: Floats) -> Ints:
