@@ -1,8 +1,4 @@
-"""Levels: features that take a few values, such as pixels in which one of several things is seen.
-
-Two animals in the same pixels make each pixel depend on both. What is seen at each level depends on
-one of them.
-"""
+"""Levels of features, such as pixels in which one of two animals is seen, or the floor."""
 
 from __future__ import annotations
 
@@ -21,14 +17,10 @@ _FEWEST = 5  # observations at a level
 
 @dataclass(frozen=True)
 class Levels:
-    """How features become levels: some stay as they are, others are at a level or not.
+    """How features become levels: some stay as they are, others are at a level or not."""
 
-    `kept` are the features that stay; `owner`, `low` and `high`, all of shape (n_levels,), are the
-    feature of each level and its bounds.
-    """
-
-    kept: Ints
-    owner: Ints
+    kept: Ints  # (n_kept,): features that stay as they are
+    owner: Ints  # (n_levels,): the feature of each level, with its bounds
     low: Floats
     high: Floats
 
@@ -42,8 +34,7 @@ class Levels:
 def find_levels(observations: Floats, most: int, known: Levels | None) -> Levels:
     """Find features of three levels and more, with gaps between them; known levels stay.
 
-    The commonest level is left out, since it is what the others leave over. No feature is divided
-    if there would be more than `most`.
+    The commonest is left out, as what the others leave over; and all if there were above `most`.
     """
     rows = [] if known is None else list(zip(known.owner, known.low, known.high, strict=True))
     kept, divided = [], {feature for feature, *_ in rows}
