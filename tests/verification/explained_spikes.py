@@ -1,7 +1,8 @@
 """Animals whose account is known, recorded in spikes, found by `find_replay`, and explained.
 
-``python explained_spikes.py TABLE.csv SEED N`` measures what
-`data/explanation/animals_in_spikes.csv` has, with N animals of each account on each track.
+``python explained_spikes.py TABLE.csv SEED N [DETECTED_IN]`` measures what
+`data/explanation/animals_in_spikes.csv` has, with N animals of each account on each track, in
+bursts (`activity`) or events that are found in the decoded `posterior`.
 
 An account replays after the laps of a task, in the places of a recording, with parameters from its
 priors. Each of its sequences is an event of its own in the spikes of 60 place cells. The accounts
@@ -150,7 +151,7 @@ def row_of(laps, name, own: Replayed, bank, seed):
     }  # fmt: skip
 
 
-def measure(task, n_animals, n_draws, seed, accounts=tuple(ACCOUNTS)):
+def measure(task, n_animals, n_draws, seed, accounts, detected_in):
     """Record and explain animals of accounts; a row for each and each way to see accounts."""
     laps = recorded_laps(task)
     bank = banks(laps, n_draws, seed + 1)
@@ -162,7 +163,7 @@ def measure(task, n_animals, n_draws, seed, accounts=tuple(ACCOUNTS)):
             if not len(true.lap):
                 continue
             try:
-                found = recorded(laps, true, seed + draw)
+                found = recorded(laps, true, seed + draw, detected_in)
             except ValueError as error:  # of a few sequences, none may be a candidate
                 if "has no candidate event" not in str(error):
                     raise
@@ -192,8 +193,9 @@ if __name__ == "__main__":
     # Accounts in turn, so that processes have as much to do.
     parts = [tuple(ACCOUNTS)[first :: cpu_count()] for first in range(cpu_count())]
     table, seed, n_animals = sys.argv[1], *map(int, sys.argv[2:4])
+    detected_in = sys.argv[4] if len(sys.argv) > 4 else "activity"
     tables = Parallel(n_jobs=len(parts))(
-        delayed(measure)(task, n_animals, N_DRAWS_EXPLAINED, seed, part)
+        delayed(measure)(task, n_animals, N_DRAWS_EXPLAINED, seed, part, detected_in)
         for task in TRACKS
         for part in parts
     )
