@@ -48,7 +48,7 @@ def find_levels(observations: Floats, most: int, known: Levels | None) -> Levels
             level = np.repeat(np.arange(len(number)), number)
             mean = np.bincount(level, values) / number
             within = float((values - mean[level]).std())
-            least = _CLEAR * within
+            least = max(least, _CLEAR * within)
         is_divided = 3 <= len(number) <= _MOST and number.min() >= _FEWEST
         if is_divided and np.diff(mean).min() > _APART * within:
             cuts = (values[wide] + values[wide + 1]) / 2
