@@ -269,3 +269,13 @@ def test_numbers_in_an_array_or_something_else(given):
             total(odd)
         with pytest.raises(TypeError, match="weight of total must be an array of numbers or None"):
             total(given, odd)
+
+
+def test_each_of_any_number_of_arguments_is_checked():
+    @typed
+    def total(*counts: int, **options: int):
+        return sum(counts)
+
+    assert total(1, 2, at=None) == 3
+    with pytest.raises(TypeError, match=r"counts\[1\] of total must be a whole number, got 'a'"):
+        total(1, "a")

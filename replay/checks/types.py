@@ -12,7 +12,7 @@ from functools import cache, wraps
 from itertools import repeat
 from numbers import Integral, Real
 from pathlib import Path
-from types import NoneType, UnionType
+from types import GenericAlias, NoneType, UnionType
 from typing import (
     Any,
     ForwardRef,
@@ -88,7 +88,6 @@ def _hints(function: Callable[..., Any]) -> dict[str, Any]:
     """Evaluate the annotations one by one; those known to type checkers only stay unknown."""
     found = {}
     for name, parameter in inspect.signature(function).parameters.items():
-        is_single = parameter.kind not in (parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD)
         hint = parameter.annotation
         if isinstance(hint, ForwardRef):  # of a NamedTuple
             hint = hint.__forward_arg__
@@ -97,8 +96,11 @@ def _hints(function: Callable[..., Any]) -> dict[str, Any]:
                 hint = eval(hint, vars(sys.modules[function.__module__]))
             except (NameError, AttributeError, TypeError):
                 hint = Any
-        if is_single and hint is not inspect.Parameter.empty:
-            found[name] = hint | None if parameter.default is None and hint is not Any else hint
+        if hint is inspect.Parameter.empty or parameter.kind is parameter.VAR_KEYWORD:
+            continue
+        if parameter.kind is parameter.VAR_POSITIONAL:
+            hint = GenericAlias(tuple, (hint, ...))
+        found[name] = hint | None if parameter.default is None and hint is not Any else hint
     return found
 
 
