@@ -7,6 +7,7 @@ them. The user's own names come after these, in the order in which they appear.
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Iterable
 from typing import Any
 
@@ -51,8 +52,10 @@ def account_of(name: str) -> str:
     return name.removesuffix(_AS_PUBLISHED)
 
 
-def in_order(names: Iterable[str], order: Iterable[str]) -> list[str]:
+def in_order(names: Iterable[str], order: Iterable[str], most: float = _MOST_NAMES) -> list[str]:
     """Sort names by a fixed order; other names follow in the order in which they appear.
+
+    There may be as many as a figure shows, unless `most` says otherwise.
 
     Examples
     --------
@@ -60,9 +63,9 @@ def in_order(names: Iterable[str], order: Iterable[str]) -> list[str]:
     ['q_lambda', 'episodic_control', 'mine']
     """
     occurring = dict.fromkeys(names)
-    if len(occurring) > _MOST_NAMES:
+    if len(occurring) > most:
         raise ValueError(
-            f"A figure shows {_MOST_NAMES} learners, worlds or the like at most, got "
+            f"A figure shows {most} learners, worlds or the like at most, got "
             f"{len(occurring):,}, such as {shown(next(iter(occurring)))}. Choose some of them."
         )
     known = [name for name in order if name in occurring]
@@ -143,7 +146,7 @@ def in_paper_order(table: pd.DataFrame) -> pd.DataFrame:
     for column, order in _ORDER.items():
         if column in table:
             names = table[column]
-            known = in_order(names.dropna().unique(), order)
+            known = in_order(names.dropna().unique(), order, most=math.inf)
             if isinstance(names.dtype, pd.CategoricalDtype):  # several times as fast
                 ordered[column] = names.cat.set_categories(known, ordered=True)
             else:

@@ -308,3 +308,16 @@ def test_a_posterior_in_metres_along_the_track():
     assert len(read_recording(decoded, corner, session=place).posterior.position) == len(bins)
     with pytest.raises(ValueError, match=r"extend over 1.1 cm, and the track over 115 cm"):
         read_recording(decoded | {"columns": bins / 100}, corner, session=place)
+
+
+def test_labels_of_events_and_the_order_of_epochs_change_nothing():
+    events = pd.DataFrame({"start_time": [1.0], "end_time": [1.5]})
+    epochs = {"rest": np.array([[20.0, 30.0], [0.0, 10.0]])}
+    plain, labelled, numbered = (
+        Recording(
+            "mine", time=np.arange(40.0), position=np.zeros((40, 2)), events=each, epochs=epochs
+        )
+        for each in (events, events.assign(label="text"), events.assign(**{"3": 1.0}))
+    )
+    assert plain.digest() == labelled.digest() != numbered.digest()
+    assert "<td>0.0</td>\n      <td>30.0</td>" in plain._repr_html_()

@@ -88,6 +88,19 @@ def test_moves_are_those_of_the_published_code():
             assert probability == pytest.approx(expected[following], abs=1e-12)
 
 
+def test_where_a_replay_begins_is_certain():
+    """A row of it is no drawn move, so that its probability is not that of the move before."""
+    grid = nx.convert_node_labels_to_integers(nx.grid_2d_graph(5, 5))
+    walk = [(7, 12), *everywhere(grid, 12)]
+    rewarded = {step for step, (_, to) in enumerate(walk) if to == 12}
+    params, memory = learned(walk, rewarded, 25, n_replays=24, length=4)
+    rows = replayed(params, memory, EPISODE_END, 0)
+    begins = [probability for _, _, probability in rows[3::4]]
+    assert len(begins) > 3
+    assert set(begins) == {1.0}
+    assert {probability for _, _, probability in rows[:3]} != {1.0}
+
+
 UP, RIGHT, DOWN, LEFT = (0, -1), (1, 0), (0, 1), (-1, 0)
 WALK = [RIGHT, RIGHT, DOWN, LEFT, LEFT, DOWN, RIGHT, RIGHT, UP, RIGHT, DOWN, LEFT]
 PATHS = {

@@ -188,6 +188,8 @@ def test_parts_that_are_not_of_one_session_are_refused(change, message, recorded
         join_parts(one, replace(other, **change(other)))
     with pytest.raises(ValueError, match="needs two parts"):
         join_parts(one)
+    with pytest.raises(ValueError, match="a has no positions, spikes or decoded places"):
+        join_parts(Recording("a"), Recording("b"))
 
 
 @pytest.mark.parametrize("detected", [pytest.param(False, marks=pytest.mark.slow), True])

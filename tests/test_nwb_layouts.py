@@ -441,6 +441,8 @@ class TestUnits:
             ("rate in ('CA1', 'CA3')", r"compares a text with a number: CA1 and 1\.0"),
             ("location", "is not true or false"),
             ("rate is 1", "may compare by"),
+            ("-location == 'CA1'", "may compare columns with texts and numbers"),
+            ("rate == (1, 2)", "with several values by 'in' only"),
             ("lokation == 'CA1'", "Did you mean 'location'"),
             ("'CA1' == 'CA3'", "No unit"),
         ],

@@ -570,6 +570,9 @@ def test_a_heading_decides_where_a_track_was_run_both_ways():
     for wrong in ([1], [1, 1, 1, 2], [0, 0, 0, 0.5], [np.nan] * 4, "1 1 1 1", None, np.nan):
         with pytest.raises(ValueError, match=r"a number for each of the states: .* Row 0 has 4"):
             place_sequences(log, paths.assign(along=pd.Series([wrong], dtype=object)))
+    two = pd.concat([paths, paths], ignore_index=True).assign(along=[[0] * 4, [0]])
+    with pytest.raises(ValueError, match="Row 1 has 4 states"):
+        place_sequences(log, two)
 
 
 def test_places_that_are_jumped_over_have_the_heading_that_follows():

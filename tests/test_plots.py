@@ -273,6 +273,11 @@ def test_lines_of_a_graph_are_its_transitions(ax):
     assert segment[[0, -1]] == pytest.approx(tree.position[[0, state]])
 
 
+def test_a_world_of_one_place_is_drawn(ax):
+    plot_mdp(MDP.from_tables([[0]], [[1.0]]), ax)
+    assert ax.collections
+
+
 def test_a_graph_without_positions_is_laid_out(ax):
     plot_mdp(MDP.from_tables([[1], [2], [2]], reward=[[0], [1], [0]], start=0, terminal=[2]), ax)
     assert len(ax.collections[0].get_segments()) == 2

@@ -55,6 +55,11 @@ def test_normalise_by_hand(baselines):
     )
 
 
+def test_more_learners_than_a_figure_shows_are_normalised(baselines):
+    named = {(f"mine, n={n}", 0, 0): [float(n)] for n in range(150)}
+    assert len(normalise(runs(named), baselines)["learner"].unique()) == 150
+
+
 @given(st.floats(0.1, 10), st.floats(-5, 5))
 def test_normalised_rates_do_not_depend_on_the_unit_of_reward(scale, shift):
     baselines = pd.DataFrame({"experiment": "maze", "mdp": [0], "random": 0.25, "optimal": 0.75})

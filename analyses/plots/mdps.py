@@ -260,7 +260,9 @@ def _draw_graph(mdp: MDP, position: Floats, ax: Axes, rewards: bool) -> None:
     if rewards:
         lines = LineCollection(
             list(_curves(edges, start, end)),
-            linewidths=1.4 * edges["probability"].to_numpy() * min(1, 60 / len(edges)) ** 0.5,
+            linewidths=1.4
+            * edges["probability"].to_numpy()
+            * min(1, 60 / max(len(edges), 1)) ** 0.5,
             capstyle="round",
             zorder=1,
         )

@@ -49,8 +49,8 @@ def reactivations_by_run(
         each, states = decoded_paths(own, of_run(log, "steps", run))
         if "along" in own:
             headings = [np.empty(0, dtype=np.int8)]
-            given = zip(own["along"], states.length.tolist(), strict=True)
-            for row, (values, n) in enumerate(given):
+            given = zip(rows, own["along"], states.length.tolist(), strict=True)
+            for row, values, n in given:
                 along = np.full(1, np.nan)
                 with suppress(TypeError, ValueError):  # what is no list of numbers
                     along = np.asarray(values, dtype=float)

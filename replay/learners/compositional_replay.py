@@ -285,11 +285,11 @@ def replay(params: Params, memory: Memory, pause: Pause, rng: Generator, log: Ba
     begin = origin if at_landmark else begin
     _begin(memory, begin)
     _measure(memory, origin)
-    here, probability = begin, 1.0
+    here = begin
     _remember(memory, here, _REPLAYED)
     for pop in range(params.n_replays):
         begins = pop % params.length == params.length - 1  # the next replay of this pause
-        following = begin
+        following, probability = begin, 1.0
         if not begins:
             following, probability = _drawn_move(params, memory, here, landmark, rng)
         if following < 0:

@@ -168,7 +168,8 @@ def discounted_return(
 ) -> tuple[float, float, int, int]:
     """Sum the rewards from a step on, to the end of its episode at most.
 
-    `place` is the row of the first step; return the sum and the row of the last step in it.
+    `place` is the row of the first step. Return the sum, the weight of what follows, the number of
+    steps, and the row of the last one.
     """
     total, weight, n_followed, last = 0.0, 1.0, 0, place
     while n_followed < n_steps:

@@ -215,7 +215,9 @@ class Recording:
         for name, intervals in (("on the track", self.on_track), *self.epochs.items()):
             if len(intervals) and ":" not in name:  # TABLE:LABEL has the times of LABEL, or others
                 n = len(intervals)
-                rows.append((f"epoch: {name}", f"{n:,}", intervals[0, 0], intervals[-1, 1]))
+                rows.append(
+                    (f"epoch: {name}", f"{n:,}", intervals[:, 0].min(), intervals[:, 1].max())
+                )
         table = pd.DataFrame(rows, columns=["", "number", "from (s)", "to (s)"])
         shown = table.to_html(index=False, float_format="{:,.1f}".format, max_rows=_MOST_SHOWN)
         notes = "".join(f"<li>{escape(note)}</li>" for note in (*self.notes, *self.unobserved()))
@@ -233,6 +235,10 @@ class Recording:
         clocks += [] if self.posterior is None else [self.posterior.time]
         clocks += [] if self.decoded is None else [self.decoded["time"].to_numpy(dtype=float)]
         some = [each for each in clocks if len(each)]
+        if not some:
+            raise ValueError(
+                f"{self.name} has no positions, spikes or decoded places: nothing says when it was."
+            )
         return min(float(each.min()) for each in some), max(float(each.max()) for each in some)
 
     def unobserved(self) -> list[str]:
@@ -297,7 +303,9 @@ class Recording:
         if self.field_potential is not None:
             parts += [part for part in self.field_potential if part is not None]
         for table in (self.decoded, self.events):
-            parts += [] if table is None else [table[name] for name in sorted(map(str, table))]
+            if table is not None:  # texts are labels, and change no result
+                numbers = table.select_dtypes(["number", "bool"])
+                parts += [numbers[name] for name in sorted(numbers, key=str)]
         # Shapes too: the same numbers, cut into other arrays, are other data.
         for part in parts:
             array = np.ascontiguousarray(part, dtype=float)

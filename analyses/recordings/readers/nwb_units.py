@@ -286,6 +286,10 @@ def _compared(comparison: ast.cmpop, one: Any, other: Any) -> Bools:
         return np.asarray(~found if isinstance(comparison, ast.NotIn) else found, dtype=bool)
     if type(comparison) not in _COMPARISONS:
         raise ValueError("units may compare by ==, !=, <, <=, >, >= and in.")
+    if isinstance(one, tuple) or isinstance(other, tuple):
+        raise ValueError(
+            f"units compares with several values by 'in' only. For instance: {_EXAMPLE}."
+        )
     is_text, is_other = (np.asarray(each).dtype.kind in "US" for each in (one, other))
     if is_text != is_other:
         text, number = (one, other) if is_text else (other, one)
@@ -305,7 +309,9 @@ def _value(node: ast.expr, columns: Mapping[str, NDArray[Any]], name: str) -> An
     if isinstance(node, ast.List | ast.Tuple | ast.Set):
         return tuple(_value(each, columns, name) for each in node.elts)
     if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub):
-        return -_value(node.operand, columns, name)
+        value = _value(node.operand, columns, name)
+        if np.asarray(value).dtype.kind in "iuf":
+            return -value
     if isinstance(node, ast.Constant) and isinstance(node.value, str | int | float):
         return node.value
     raise ValueError(
