@@ -26,6 +26,8 @@ class Levels:
 
     def of(self, observations: Floats) -> Floats:
         """Return what is kept and whether each level is seen, shape (..., n_kept + n_levels)."""
+        if not len(self.owner):  # all are kept: observations are encoded one by one
+            return observations
         seen = observations[..., self.owner]
         at_level = (seen > self.low) & (seen <= self.high)
         return np.concatenate([observations[..., self.kept], at_level], axis=-1)
