@@ -313,11 +313,19 @@ def test_a_posterior_in_metres_along_the_track():
 def test_labels_of_events_and_the_order_of_epochs_change_nothing():
     events = pd.DataFrame({"start_time": [1.0], "end_time": [1.5]})
     epochs = {"rest": np.array([[20.0, 30.0], [0.0, 10.0]])}
-    plain, labelled, numbered = (
+    as_objects = events.astype(object)
+    plain, labelled, numbered, boxed, later = (
         Recording(
             "mine", time=np.arange(40.0), position=np.zeros((40, 2)), events=each, epochs=epochs
         )
-        for each in (events, events.assign(label="text"), events.assign(**{"3": 1.0}))
+        for each in (
+            events,
+            events.assign(label="text"),
+            events.assign(**{"3": 1.0}),
+            as_objects,
+            as_objects.assign(end_time=[1.7]),
+        )
     )
-    assert plain.digest() == labelled.digest() != numbered.digest()
+    assert plain.digest() == labelled.digest() == boxed.digest()
+    assert len({each.digest() for each in (plain, numbered, later)}) == 3
     assert "<td>0.0</td>\n      <td>30.0</td>" in plain._repr_html_()

@@ -348,6 +348,22 @@ def test_a_second_animal_in_the_same_pixels_is_no_part_of_the_state(seed):
     assert len(set(zip(codes, own, strict=True))) == len(set(codes)) == n_places
 
 
+def test_a_unit_that_was_seen_once_with_the_reward_does_not_count():
+    """One moment at which both are there may be chance; many are not."""
+    walk, _ = clusters(4, 3000)
+    moments = rng(2).choice(np.arange(1, 3000), 100, replace=False)
+    for n, counts in ((1, False), (100, True)):
+        unit = np.zeros(3000)
+        unit[moments[:n] - 1] = 1.0  # what is seen before the reward
+        reward = np.zeros(3000)
+        reward[moments[:n]] = 1.0
+        seen = np.column_stack([walk.observations, unit])
+        coder = PredictiveStates(40, 2).prepare(
+            walk._replace(observations=seen, reward=reward), rng()
+        )
+        assert coder.of.weight[:, -1].any() == counts
+
+
 @pytest.mark.parametrize("n", [100, 400])
 def test_noise_in_many_dimensions_is_one_place(n):
     """Along a direction that points have chosen themselves, they would look like two."""

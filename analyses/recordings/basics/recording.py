@@ -303,9 +303,9 @@ class Recording:
         if self.field_potential is not None:
             parts += [part for part in self.field_potential if part is not None]
         for table in (self.decoded, self.events):
-            if table is not None:  # texts are labels, and change no result
-                numbers = table.select_dtypes(["number", "bool"])
-                parts += [numbers[name] for name in sorted(numbers, key=str)]
+            columns = [] if table is None else [table[name] for name in sorted(table, key=str)]
+            # Texts are labels, and change no result; numbers count, whatever holds them.
+            parts += [own for own in columns if not any(isinstance(each, str) for each in own)]
         # Shapes too: the same numbers, cut into other arrays, are other data.
         for part in parts:
             array = np.ascontiguousarray(part, dtype=float)
